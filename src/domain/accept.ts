@@ -1,0 +1,47 @@
+/** Acceptance: a request that passed its checks becomes the first state of a job. */
+import type { JsonValue } from './json.ts';
+import { resolveLimits } from './policy.ts';
+import type { LimitPolicy, RequestedLimits } from './policy.ts';
+import type { JobEvent, Limits, ValidationIssue } from './record.ts';
+
+export interface NewJob {
+  jobId: string;
+  tenant: string;
+  workflow: string;
+  workflowVersion: string;
+  outputSchemaSha256: string;
+  input: JsonValue;
+  inputRef: string | null;
+  inputSha256: string;
+  requestedLimits: RequestedLimits;
+  workflowLimits: Partial<LimitPolicy>;
+  /** When it may first run; null for at once. */
+  runAt: number | null;
+  priority: number;
+  labels: Readonly<Record<string, string>>;
+  /** Set where the caller wants the same answer for the same request. */
+  idempotency: { key: string; requestSha256: string } | null;
+}
+
+export interface Accepted {
+  limits: Limits;
+  runAt: number;
+  event: JobEvent;
+}
+
+export function accept(
+  job: Pick<NewJob, 'requestedLimits' | 'workflowLimits' | 'runAt'>,
+  caps: LimitPolicy,
+  now: number,
+): { accepted: Accepted; issues: [] } | { accepted: null; issues: ValidationIssue[] } {
+  const { limits, issues } = resolveLimits(job.requestedLimits, job.workflowLimits, caps, now);
+  if (limits === null) return { accepted: null, issues };
+  const runAt = Math.max(job.runAt ?? now, now);
+  // Written so that an instant which is no number is refused too.
+  if (!(runAt < limits.deadlineAt)) {
+    return { accepted: null, issues: [{ path: '/run_at', message: "is not before the job's deadline" }] };
+  }
+  const due = runAt > now ? { due: runAt } : {};
+  const event: JobEvent = { type: 'queued', from: null, to: 'queued', at: now, attempt: 0, ...due };
+  return { accepted: { limits, runAt, event }, issues: [] };
+}

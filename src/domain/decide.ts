@@ -1,0 +1,343 @@
+/**
+ * The machine. What is known of a job, a command and the time go in; the move comes out, or the reason why there
+ * is none. It has no clock, no randomness and no store: whoever applies a move does so only where nobody has moved
+ * the job since it was read.
+ *
+ * A move is what changes, never the whole record: the next state, the events that mark it (a state change and
+ * its event are one write), the error or the artifact that goes with it, the budget, and the decision that it
+ * opens or takes.
+ */
+import { FAILURES, type ErrorCode } from './failures.ts';
+import { resolveLimits, retryDelayMs } from './policy.ts';
+import type { Backoff, LimitPolicy, RequestedLimits } from './policy.ts';
+import type {
+  ArtifactRef,
+  Decision,
+  ErrorEntry,
+  Evidence,
+  JobEvent,
+  Limits,
+  NamedArtifact,
+  Status,
+  ValidationIssue,
+} from './record.ts';
+
+/** As much of a job as a decision needs. */
+export interface Known {
+  jobId: string;
+  status: Status;
+  attempt: number;
+  used: number;
+  replays: number;
+  limits: Limits;
+  decision: Decision | null;
+  /** Since when it runs and under whom; null unless running. */
+  running: { since: number; worker: string } | null;
+}
+
+/** How an attempt failed, as its worker saw it. */
+export interface Failure {
+  code: ErrorCode;
+  elapsedMs: number;
+  /** Replaces the code's fixed sentence; only for sentences that a workflow's author wrote for its callers. */
+  message?: string;
+  limitMs?: number;
+  retryAfterMs?: number;
+  issues?: ValidationIssue[];
+  evidence?: Evidence[];
+}
+
+export type Command =
+  | { type: 'claim'; worker: string }
+  | { type: 'complete'; artifact: ArtifactRef; artifacts: NamedArtifact[] }
+  | { type: 'fail'; failure: Failure; jitter: number }
+  | { type: 'release' }
+  | { type: 'lose' }
+  | { type: 'overdue'; jitter: number }
+  | { type: 'expire' }
+  | { type: 'cancel'; actor: string; reason: string }
+  | ReplayCommand;
+
+export interface ReplayCommand {
+  type: 'replay';
+  actor: string;
+  reason: string;
+  /** The decision this replay takes; without it, whichever is open. */
+  decisionId?: string | undefined;
+  limits?: RequestedLimits | undefined;
+  /** Pins another output schema of the same workflow version. */
+  outputSchemaSha256?: string | undefined;
+}
+
+export interface Move {
+  from: Status;
+  to: Status;
+  events: JobEvent[];
+  attempt: number;
+  used: number;
+  replays: number;
+  /** When it may be claimed; set exactly when `to` is queued. */
+  due: number | null;
+  errors: ErrorEntry[];
+  artifact: ArtifactRef | null;
+  artifacts: NamedArtifact[];
+  /** The decision as it stands after the move. */
+  decision: Decision | null;
+  limits: Limits;
+  outputSchemaSha256?: string;
+}
+
+export type Refusal =
+  | {
+      refused:
+        | 'lease_lost'
+        | 'not_queued'
+        | 'not_due'
+        | 'already_ended'
+        | 'not_dead_letter'
+        | 'decision_taken';
+    }
+  | { refused: 'invalid'; issues: ValidationIssue[] };
+
+export type Decided = { move: Move; refusal?: never } | { move?: never; refusal: Refusal };
+
+export interface Rules {
+  backoff: Backoff;
+  caps: LimitPolicy;
+}
+
+export function decide(known: Known, command: Command, now: number, rules: Rules): Decided {
+  switch (command.type) {
+    case 'claim':
+      return claim(known, command.worker, now);
+    case 'complete':
+      return whileRunning(known, () => complete(known, command.artifact, command.artifacts, now));
+    case 'fail':
+      return whileRunning(known, () => fail(known, command.failure, command.jitter, now, rules.backoff));
+    case 'release':
+      return whileRunning(known, () => release(known, now));
+    case 'lose':
+      return whileRunning(known, () => lose(known, now));
+    case 'overdue':
+      return whileRunning(known, () =>
+        fail(known, overdueFailure(known, now), command.jitter, now, rules.backoff),
+      );
+    case 'expire':
+      return expire(known, now);
+    case 'cancel':
+      return cancel(known, command.actor, command.reason, now);
+    case 'replay':
+      return replay(known, command, now, rules.caps);
+  }
+}
+
+// --- waiting ---------------------------------------------------------------------------------------
+
+function claim(known: Known, worker: string, now: number): Decided {
+  if (known.status !== 'queued') return refuse('not_queued');
+  if (now >= known.limits.deadlineAt) return expire(known, now);
+  const attempt = known.attempt + 1;
+  return {
+    move: {
+      ...unchanged(known),
+      to: 'running',
+      attempt,
+      used: known.used + 1,
+      events: [{ type: 'running', from: 'queued', to: 'running', at: now, attempt, worker }],
+    },
+  };
+}
+
+function expire(known: Known, now: number): Decided {
+  if (known.status !== 'queued') return refuse('not_queued');
+  if (now < known.limits.deadlineAt) return refuse('not_due');
+  return { move: die(known, { code: 'deadline_exceeded', elapsedMs: 0 }, now) };
+}
+
+// --- running ---------------------------------------------------------------------------------------
+
+function whileRunning(known: Known, outcome: () => Move): Decided {
+  return known.status === 'running' ? { move: outcome() } : refuse('lease_lost');
+}
+
+function complete(known: Known, artifact: ArtifactRef, artifacts: NamedArtifact[], now: number): Move {
+  return {
+    ...unchanged(known),
+    to: 'completed',
+    artifact,
+    artifacts,
+    events: [stamped(known, now, { type: 'completed', to: 'completed' })],
+  };
+}
+
+function fail(known: Known, failure: Failure, jitter: number, now: number, backoff: Backoff): Move {
+  const { retry } = FAILURES[failure.code];
+  if (retry === 'never' || known.used >= known.limits.maxAttempts) return die(known, failure, now);
+  const delayMs = retryDelayMs(known.used, jitter, failure.retryAfterMs ?? 0, backoff);
+  return requeue(known, failure, now, retry === 'at_once' ? now : now + delayMs);
+}
+
+function lose(known: Known, now: number): Move {
+  const failure: Failure = { code: 'worker_lost', elapsedMs: elapsed(known, now) };
+  if (known.used >= known.limits.maxAttempts) return die(known, failure, now);
+  return requeue(known, failure, now, now);
+}
+
+/** A retry that would start after the deadline is no retry: the job dies now, not after the wait. */
+function requeue(known: Known, failure: Failure, now: number, due: number): Move {
+  if (due >= known.limits.deadlineAt) return die(known, failure, now, 'deadline_exceeded');
+  const lost = failure.code === 'worker_lost';
+  const type = lost ? 'requeued_after_restart' : 'queued';
+  return {
+    ...unchanged(known),
+    to: 'queued',
+    due,
+    errors: [errorEntry(known, failure, now)],
+    events: [stamped(known, now, { type, to: 'queued', code: failure.code, ...(due > now ? { due } : {}) })],
+  };
+}
+
+function release(known: Known, now: number): Move {
+  return {
+    ...unchanged(known),
+    to: 'queued',
+    used: known.used - 1,
+    due: now,
+    events: [
+      stamped(known, now, { type: 'queued', to: 'queued', reason: 'released by a worker that shut down' }),
+    ],
+  };
+}
+
+function overdueFailure(known: Known, now: number): Failure {
+  const late = now >= known.limits.deadlineAt;
+  return {
+    code: late ? 'deadline_exceeded' : 'timeout',
+    elapsedMs: elapsed(known, now),
+    ...(late ? {} : { limitMs: known.limits.timeoutMs }),
+  };
+}
+
+// --- persons ---------------------------------------------------------------------------------------
+
+function cancel(known: Known, actor: string, reason: string, now: number): Decided {
+  if (known.status === 'completed' || known.status === 'dead_letter') return refuse('already_ended');
+  const dead = die(known, { code: 'cancelled', elapsedMs: elapsed(known, now) }, now);
+  const asked = stamped(known, now, { type: 'cancel_requested', to: known.status, actor, reason });
+  const events = [asked, ...dead.events.map((event) => ({ ...event, actor, reason }))];
+  return { move: { ...dead, events } };
+}
+
+function replay(known: Known, command: ReplayCommand, now: number, caps: LimitPolicy): Decided {
+  const open = known.decision?.open === true ? known.decision : null;
+  if (command.decisionId !== undefined && command.decisionId !== open?.decisionId)
+    return refuse('decision_taken');
+  if (known.status !== 'dead_letter' || open === null) return refuse('not_dead_letter');
+  const renewed = renewedLimits(known.limits, command.limits ?? {}, caps, now);
+  if (renewed.limits === null) return { refusal: { refused: 'invalid', issues: renewed.issues } };
+  const { actor, reason } = command;
+  const events = [stamped(known, now, { type: 'queued', to: 'queued', actor, reason })];
+  if (renewed.limits.deadlineAt !== known.limits.deadlineAt) {
+    const detail = { deadline_at: new Date(renewed.limits.deadlineAt).toISOString() };
+    events.push({
+      ...stamped(known, now, { type: 'deadline_extended', to: 'queued', actor, detail }),
+      from: 'queued',
+    });
+  }
+  return {
+    move: {
+      ...unchanged(known),
+      to: 'queued',
+      due: now,
+      used: 0,
+      replays: known.replays + 1,
+      limits: renewed.limits,
+      decision: { ...open, open: false, choice: 'replay', actor, reason, takenAt: now },
+      events,
+      ...(command.outputSchemaSha256 === undefined ? {} : { outputSchemaSha256: command.outputSchemaSha256 }),
+    },
+  };
+}
+
+/** A replay keeps the limits it does not name; a deadline that has passed is counted anew from now. */
+function renewedLimits(kept: Limits, requested: RequestedLimits, caps: LimitPolicy, now: number) {
+  const named = requested.deadlineMs !== undefined || requested.deadlineAt !== undefined;
+  const resolved = resolveLimits(requested, kept, uncapped(kept, requested, caps), now);
+  if (resolved.limits === null || named || kept.deadlineAt <= now) return resolved;
+  return { ...resolved, limits: { ...resolved.limits, deadlineAt: kept.deadlineAt } };
+}
+
+/** What a job already has stays allowed, also where the caps were lowered since. */
+function uncapped(kept: Limits, requested: RequestedLimits, caps: LimitPolicy): LimitPolicy {
+  return {
+    timeoutMs: requested.timeoutMs === undefined ? Math.max(caps.timeoutMs, kept.timeoutMs) : caps.timeoutMs,
+    maxAttempts:
+      requested.maxAttempts === undefined ? Math.max(caps.maxAttempts, kept.maxAttempts) : caps.maxAttempts,
+    deadlineMs: Math.max(caps.deadlineMs, kept.deadlineMs),
+  };
+}
+
+// --- leaves ----------------------------------------------------------------------------------------
+
+/** To dead letter, with its cause and the decision that it opens; `instead` names the code that the deadline forces. */
+function die(known: Known, failure: Failure, now: number, instead?: ErrorCode): Move {
+  const code = instead ?? failure.code;
+  return {
+    ...unchanged(known),
+    to: 'dead_letter',
+    errors: [errorEntry(known, failure, now, instead)],
+    decision: { decisionId: decisionId(known), open: true, code },
+    events: [stamped(known, now, { type: 'dead_letter', to: 'dead_letter', code })],
+  };
+}
+
+/** One decision a death: its id follows from the job's and the number of lives before. */
+function decisionId(known: Known): string {
+  return `dec_${known.jobId.replace(/^job_/, '')}_${known.replays + 1}`;
+}
+
+function errorEntry(known: Known, failure: Failure, now: number, instead?: ErrorCode): ErrorEntry {
+  const { code, message, retryAfterMs: _, ...seen } = failure;
+  const shown = instead ?? code;
+  return {
+    attempt: known.attempt,
+    code: shown,
+    message: instead === undefined && message !== undefined ? message : FAILURES[shown].message,
+    at: now,
+    ...seen,
+    ...(instead === undefined
+      ? {}
+      : { rule: `no retry could start before the deadline; the attempt failed with ${code}` }),
+  };
+}
+
+function unchanged(known: Known): Move {
+  return {
+    from: known.status,
+    to: known.status,
+    attempt: known.attempt,
+    used: known.used,
+    replays: known.replays,
+    limits: known.limits,
+    decision: known.decision,
+    due: null,
+    errors: [],
+    artifact: null,
+    artifacts: [],
+    events: [],
+  };
+}
+
+function stamped(known: Known, now: number, event: Omit<JobEvent, 'from' | 'at' | 'attempt'>): JobEvent {
+  const { type, to, ...rest } = event;
+  const worker = known.running === null ? {} : { worker: known.running.worker };
+  return { type, from: known.status, to, at: now, attempt: known.attempt, ...worker, ...rest };
+}
+
+function elapsed(known: Known, now: number): number {
+  return known.running === null ? 0 : Math.max(0, now - known.running.since);
+}
+
+function refuse(refused: Exclude<Refusal['refused'], 'invalid'>): Decided {
+  return { refusal: { refused } };
+}

@@ -1,0 +1,200 @@
+/**
+ * What a workflow may throw to say how its attempt failed, and what anything else that it throws means.
+ * The classes carry a registered symbol, so one from another copy of the package is recognised too.
+ */
+import { isErrorCode, type ErrorCode } from './failures.ts';
+import type { ValidationIssue } from './record.ts';
+
+const BRAND = Symbol.for('claimcheck.error');
+
+abstract class WorkflowFailure extends Error {
+  abstract readonly code: ErrorCode;
+  readonly [BRAND] = true;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** Worth another attempt: a provider or a network was unavailable. */
+export class RetryableError extends WorkflowFailure {
+  readonly code = 'upstream_unavailable';
+  /** The next attempt starts no earlier than this; from the provider's Retry-After. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, options: ErrorOptions & { retryAfterMs?: number } = {}) {
+    super(message, options);
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** The model's output is not what was asked for. `raw` is kept as evidence. */
+export class MalformedOutputError extends WorkflowFailure {
+  readonly code = 'malformed_output';
+  readonly raw: unknown;
+  readonly issues: ValidationIssue[];
+
+  constructor(message: string, options: ErrorOptions & { raw?: unknown; issues?: ValidationIssue[] } = {}) {
+    super(message, options);
+    this.raw = options.raw;
+    this.issues = options.issues ?? [];
+  }
+}
+
+/** The provider stopped before the output was complete (its length limit). `raw` is kept as evidence. */
+export class IncompleteOutputError extends WorkflowFailure {
+  readonly code = 'incomplete_output';
+  readonly raw: unknown;
+
+  constructor(message: string, options: ErrorOptions & { raw?: unknown } = {}) {
+    super(message, options);
+    this.raw = options.raw;
+  }
+}
+
+/** The provider refused or filtered the request. */
+export class RefusedError extends WorkflowFailure {
+  readonly code = 'refused';
+}
+
+/** The provider says that the request can never succeed (400, 401, 403, 404, context too long). */
+export class InvalidRequestError extends WorkflowFailure {
+  readonly code = 'invalid_request';
+}
+
+/** The next call would pass a spending limit, or the provider says that the account is out. */
+export class SpendingLimitError extends WorkflowFailure {
+  readonly code = 'spending_limit';
+}
+
+/**
+ * The workflow cannot use its input. Its message is shown to whoever may read the job's status: write a
+ * sentence that helps, and nothing out of the input itself.
+ */
+export class InvalidInputError extends WorkflowFailure {
+  readonly code = 'invalid_input';
+}
+
+/** The output passes its size limit. */
+export class OutputTooLargeError extends WorkflowFailure {
+  readonly code = 'output_too_large';
+}
+
+/** What is known of a thrown thing. `text` is for the evidence only. */
+export interface Thrown {
+  code: ErrorCode;
+  text: string;
+  message?: string;
+  retryAfterMs?: number;
+  issues?: ValidationIssue[];
+  raw?: unknown;
+}
+
+const TEXT_LIMIT = 20_000;
+const MESSAGE_LIMIT = 500;
+
+/** System and undici error codes of faults that pass by themselves. */
+const TRANSIENT = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_SOCKET',
+]);
+
+/** Total: whatever was thrown (a proxy, a getter that throws, undefined) becomes a bounded failure. */
+export function classify(thrown: unknown): Thrown {
+  const text = describe(thrown);
+  if (read(thrown, BRAND) === true) return branded(thrown, text);
+  return { code: isTransient(thrown, new Set()) ? 'upstream_unavailable' : 'workflow_error', text };
+}
+
+/** What only the queue itself can know; a function that claims it has failed with an error of its own. */
+const NOT_FOR_FUNCTIONS: readonly ErrorCode[] = ['timeout', 'worker_lost', 'deadline_exceeded', 'cancelled'];
+
+function branded(thrown: unknown, text: string): Thrown {
+  const code = read(thrown, 'code');
+  if (typeof code !== 'string' || !isErrorCode(code) || NOT_FOR_FUNCTIONS.includes(code)) {
+    return { code: 'workflow_error', text };
+  }
+  const found: Thrown = { code, text };
+  const retryAfterMs = read(thrown, 'retryAfterMs');
+  if (typeof retryAfterMs === 'number' && retryAfterMs > 0) found.retryAfterMs = retryAfterMs;
+  if (code === 'invalid_input') found.message = bounded(show(read(thrown, 'message')), MESSAGE_LIMIT);
+  const issues = boundedIssues(read(thrown, 'issues'));
+  if (issues.length > 0) found.issues = issues;
+  const raw = read(thrown, 'raw');
+  if (raw !== undefined) found.raw = raw;
+  return found;
+}
+
+/** Looks through causes and aggregates, each once and a hundred at most: they may be circular, or made up as they are read. */
+function isTransient(thrown: unknown, seen: Set<object>): boolean {
+  if (thrown === null || typeof thrown !== 'object' || seen.has(thrown) || seen.size >= 100) return false;
+  seen.add(thrown);
+  const code = read(thrown, 'code');
+  if (typeof code === 'string' && TRANSIENT.has(code)) return true;
+  if (items(read(thrown, 'errors'), 10).some((error) => isTransient(error, seen))) return true;
+  return isTransient(read(thrown, 'cause'), seen);
+}
+
+function describe(thrown: unknown): string {
+  const stack = read(thrown, 'stack');
+  if (typeof stack === 'string' && stack !== '') return bounded(stack, TEXT_LIMIT);
+  return bounded(show(thrown), TEXT_LIMIT);
+}
+
+function show(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return 'a value that cannot be shown was thrown';
+  }
+}
+
+/** The first items of what may be an array, and may be a revoked proxy of one. */
+function items(value: unknown, limit: number): unknown[] {
+  try {
+    return Array.isArray(value)
+      ? Array.from({ length: Math.min(value.length, limit) }, (_, index) => read(value, index))
+      : [];
+  } catch {
+    return [];
+  }
+}
+
+function read(target: unknown, key: PropertyKey): unknown {
+  if (target === null || (typeof target !== 'object' && typeof target !== 'function')) return undefined;
+  try {
+    return Reflect.get(target, key);
+  } catch {
+    return undefined;
+  }
+}
+
+const ISSUES_LIMIT = 50;
+
+/** At most fifty issues of bounded text, whatever the validator said. */
+export function boundedIssues(issues: unknown): ValidationIssue[] {
+  return items(issues, ISSUES_LIMIT).map((issue) => ({
+    path: bounded(show(read(issue, 'path') ?? ''), MESSAGE_LIMIT),
+    message: bounded(show(read(issue, 'message') ?? ''), MESSAGE_LIMIT),
+  }));
+}
+
+/** At most `limit` UTF-16 units, well formed, without control characters but tab and line feed. */
+export function bounded(text: string, limit: number): string {
+  const cut = text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
+  // biome-ignore lint: control characters are what this removes
+  return cut.toWellFormed().replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
+}
