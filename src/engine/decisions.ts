@@ -1,0 +1,63 @@
+/** What persons say about a job: cancel it, or run it again. */
+import type { Command, ReplayCommand } from '../domain/decide.ts';
+import { bounded } from '../domain/thrown.ts';
+import type { JobStore } from '../ports/job-store.ts';
+import type { Announce } from './announce.ts';
+import type { Caller, EngineApi, Result, Ticket } from './api.ts';
+import type { WorkflowTable } from './define.ts';
+import { fromMachine, invalid, noSuchJob, ok } from './refusals.ts';
+
+interface DecisionDeps {
+  store: JobStore;
+  workflows: WorkflowTable;
+  announce: Announce;
+}
+
+const REASON_LIMIT = 2000;
+
+export function createDecisions(deps: DecisionDeps): Pick<EngineApi, 'cancel' | 'replay'> {
+  async function act(
+    { tenant }: Caller,
+    jobId: string,
+    command: Extract<Command, { type: 'cancel' }> | ReplayCommand,
+  ): Promise<Result<Ticket>> {
+    if (command.reason.trim() === '' || command.reason.length > REASON_LIMIT) {
+      return invalid([{ path: '/reason', message: `say why, in 1 to ${REASON_LIMIT} characters` }]);
+    }
+    const acted = await deps.store.act({ tenant, jobId, command });
+    if (acted.outcome === 'not_found') return noSuchJob(jobId);
+    if (acted.outcome === 'refused') return fromMachine(acted.refusal);
+    deps.announce([acted.moved]);
+    return ok({ jobId, status: acted.moved.status });
+  }
+
+  return {
+    cancel: (caller, jobId, reason) =>
+      act(caller, jobId, { type: 'cancel', actor: caller.actor, reason: bounded(reason, REASON_LIMIT + 1) }),
+
+    async replay(caller, jobId, { reason, decisionId, limits }) {
+      const outputSchemaSha256 = await repin(deps, caller, jobId);
+      return act(caller, jobId, {
+        type: 'replay',
+        actor: caller.actor,
+        reason: bounded(reason, REASON_LIMIT + 1),
+        decisionId,
+        limits,
+        outputSchemaSha256,
+      });
+    },
+  };
+}
+
+/**
+ * A workflow whose output schema was mended under the same version: the person who replays says that the job may run
+ * on the mended one. A job of another version keeps its pin.
+ */
+async function repin({ store, workflows }: DecisionDeps, { tenant }: Caller, jobId: string) {
+  const job = await store.job({ tenant, jobId });
+  if (job === null) return undefined;
+  const lane = workflows.find(job.workflow, job.workflowVersion)?.lane;
+  return lane === undefined || lane.outputSchemaSha256 === job.outputSchemaSha256
+    ? undefined
+    : lane.outputSchemaSha256;
+}

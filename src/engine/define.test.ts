@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineWorkflow, workflowTable } from './define.ts';
+
+const echo = (version: string, output = z.object({ text: z.string() })) =>
+  defineWorkflow({
+    name: 'echo',
+    version,
+    input: z.strictObject({ text: z.string(), times: z.number().default(1) }),
+    output,
+    // the types of `text` and `times` come from the schema: this would not compile otherwise
+    run: ({ input }) => ({ text: input.text.repeat(input.times) }),
+  });
+
+describe('defineWorkflow', () => {
+  it('refuses at compile time a run that does not return what the output schema takes', () => {
+    const wrong = defineWorkflow({
+      name: 'wrong',
+      version: '1',
+      input: z.undefined(),
+      output: z.object({ text: z.string() }),
+      // @ts-expect-error a number is no text
+      run: () => ({ text: 1 }),
+    });
+    expect(wrong.name).toBe('wrong');
+  });
+
+  it.each([
+    [{ name: 'no spaces' }, /`name` must be/],
+    [{ version: 1 }, /`version` of echo must be a string/],
+    [{ input: {} }, /`input` of echo must be a Standard Schema/],
+    [{ output: null }, /`output` of echo must be a Standard Schema/],
+    [{ run: 'later' }, /`run` of echo must be a function/],
+    [{ limits: { timeoutMs: 0 } }, /`limits.timeoutMs` of echo/],
+    [{ limits: { timeout: 1 } }, /`limits.timeout` of echo is unknown; there are timeoutMs/],
+    [{ inputFile: 'maybe' }, /`inputFile` of echo/],
+  ])('names the field that is wrong: %j', (change, message) => {
+    const definition = { ...echo('1'), ...change } as unknown as ReturnType<typeof echo>;
+    expect(() => defineWorkflow(definition)).toThrow(message);
+  });
+});
+
+describe('workflowTable', () => {
+  it('finds the version that is asked for, and the newest where none is', () => {
+    const table = workflowTable([echo('2'), echo('10'), echo('9')]);
+    expect(table.find('echo')?.lane.version).toBe('10');
+    expect(table.find('echo', '9')?.lane.version).toBe('9');
+    expect(table.find('echo', '3')).toBeNull();
+    expect(table.find('other')).toBeNull();
+  });
+
+  it('refuses two workflows of one name and version', () => {
+    expect(() => workflowTable([echo('1'), echo('1')])).toThrow('two workflows are named echo version 1');
+  });
+
+  it('tells output schemas apart by their digest, and gives equal schemas one', () => {
+    const digest = (output?: Parameters<typeof echo>[1]) =>
+      workflowTable([echo('1', output)]).lanes[0]?.outputSchemaSha256;
+    expect(digest()).toMatch(/^[0-9a-f]{64}$/);
+    expect(digest(z.object({ text: z.string() }))).toBe(digest());
+    expect(digest(z.object({ text: z.string().max(5) }))).not.toBe(digest());
+  });
+});

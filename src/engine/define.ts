@@ -1,0 +1,133 @@
+/** Defining workflows, and the table of those that a process knows. */
+import { createHash } from 'node:crypto';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { canonicalJson, jsonIssue } from '../domain/json.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { Lane } from '../ports/job-store.ts';
+import type { WorkflowDefinition } from './workflow.ts';
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+/**
+ * Checks a definition and gives it back, its types flowing from the schemas to `run`.
+ * @throws TypeError that names the field that is wrong
+ */
+export function defineWorkflow<InputSchema extends StandardSchemaV1, OutputSchema extends StandardSchemaV1>(
+  definition: WorkflowDefinition<InputSchema, OutputSchema>,
+): WorkflowDefinition<InputSchema, OutputSchema> {
+  const problem = definitionProblem(definition);
+  if (problem !== null) throw new TypeError(`defineWorkflow: ${problem}`);
+  return definition;
+}
+
+/** What is wrong with something that claims to be a workflow, or null. */
+export function definitionProblem(definition: unknown): string | null {
+  if (definition === null || typeof definition !== 'object') return 'a workflow is an object';
+  const { name, version, input, output, inputFile, limits, run } = definition as Record<string, unknown>;
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    return '`name` must be 1 to 100 letters, digits, ".", "_" or "-", starting with a letter or digit';
+  }
+  if (typeof version !== 'string' || !NAME.test(version)) {
+    return `\`version\` of ${name} must be a string such as "1": 1 to 100 letters, digits, ".", "_" or "-"`;
+  }
+  if (!isSchema(input)) return `\`input\` of ${name} must be a Standard Schema (zod, valibot, arktype, ...)`;
+  if (!isSchema(output))
+    return `\`output\` of ${name} must be a Standard Schema (zod, valibot, arktype, ...)`;
+  if (typeof run !== 'function') return `\`run\` of ${name} must be a function`;
+  if (inputFile !== undefined && !['none', 'optional', 'required'].includes(inputFile as string)) {
+    return `\`inputFile\` of ${name} must be "none", "optional" or "required"`;
+  }
+  return limitsProblem(name, limits ?? {});
+}
+
+function limitsProblem(name: string, limits: object): string | null {
+  for (const [key, value] of Object.entries(limits)) {
+    if (!['timeoutMs', 'maxAttempts', 'deadlineMs'].includes(key)) {
+      return `\`limits.${key}\` of ${name} is unknown; there are timeoutMs, maxAttempts and deadlineMs`;
+    }
+    if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
+      return `\`limits.${key}\` of ${name} must be a whole number of at least 1`;
+    }
+  }
+  return null;
+}
+
+function isSchema(value: unknown): value is StandardSchemaV1 {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false;
+  const standard = (value as Partial<StandardSchemaV1>)['~standard'];
+  return typeof standard?.validate === 'function';
+}
+
+export interface KnownWorkflow {
+  definition: WorkflowDefinition;
+  lane: Lane;
+}
+
+/** The workflows that one process knows, by name, version and output schema. */
+export interface WorkflowTable {
+  lanes: Lane[];
+  /** The version named, or the newest. */
+  find(name: string, version?: string): KnownWorkflow | null;
+  names(): string[];
+  all(): KnownWorkflow[];
+}
+
+/** @throws TypeError where one is no workflow, or two have the same name and version */
+export function workflowTable(definitions: readonly WorkflowDefinition[]): WorkflowTable {
+  const known = new Map<string, KnownWorkflow[]>();
+  for (const definition of definitions) {
+    const problem = definitionProblem(definition);
+    if (problem !== null) throw new TypeError(problem);
+    const versions = known.get(definition.name) ?? [];
+    if (versions.some((other) => other.definition.version === definition.version)) {
+      throw new TypeError(`two workflows are named ${definition.name} version ${definition.version}`);
+    }
+    versions.push({ definition, lane: laneOf(definition) });
+    versions.sort((a, b) => byVersion(b.definition.version, a.definition.version));
+    known.set(definition.name, versions);
+  }
+  const all = [...known.values()].flat();
+  return {
+    lanes: all.map((workflow) => workflow.lane),
+    find: (name, version) =>
+      known.get(name)?.find((workflow) => version === undefined || workflow.definition.version === version) ??
+      null,
+    names: () => [...known.keys()],
+    all: () => all,
+  };
+}
+
+function byVersion(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}
+
+function laneOf(definition: WorkflowDefinition): Lane {
+  return {
+    workflow: definition.name,
+    version: definition.version,
+    outputSchemaSha256: createHash('sha256').update(schemaText(definition)).digest('hex'),
+  };
+}
+
+/**
+ * The output schema as text: its JSON Schema where its library gives one (Standard JSON Schema), else the name of the
+ * workflow, its version and the library.
+ */
+function schemaText({ name, version, output }: WorkflowDefinition): string {
+  return outputJsonSchema(output) ?? `${name}@${version} (${output['~standard'].vendor})`;
+}
+
+interface JsonSchemaProps {
+  jsonSchema?: { output?: (options: { target: string }) => unknown };
+}
+
+function outputJsonSchema(schema: StandardSchemaV1): string | null {
+  try {
+    const convert = (schema['~standard'] as JsonSchemaProps).jsonSchema?.output;
+    const json = convert?.({ target: 'draft-2020-12' });
+    if (json === undefined || jsonIssue(json) !== null) return null;
+    return canonicalJson(json as JsonValue);
+  } catch {
+    return null; // a schema that JSON Schema cannot express
+  }
+}

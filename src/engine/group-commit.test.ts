@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest';
+import { groupCommit } from './group-commit.ts';
+
+/** A commit that is under way until it is told to end. */
+function gatedCommit() {
+  const batches: string[][] = [];
+  const gates: ((error?: Error) => void)[] = [];
+  const commit = (items: string[]) =>
+    new Promise<string[]>((resolve, reject) => {
+      batches.push(items);
+      gates.push((error) =>
+        error === undefined ? resolve(items.map((item) => item.toUpperCase())) : reject(error),
+      );
+    });
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+  return { batches, gates, commit, nextTurn };
+}
+
+it('callers of one turn share a commit, and those who come during it share the next', async () => {
+  const { batches, gates, commit, nextTurn } = gatedCommit();
+  const write = groupCommit(commit, { maxWeight: 100 });
+  const first = [write('a'), write('b')];
+  await nextTurn();
+  const second = [write('c'), write('d'), write('e')];
+  expect(batches).toEqual([['a', 'b']]);
+  gates[0]?.();
+  expect(await Promise.all(first)).toEqual(['A', 'B']);
+  expect(batches).toEqual([
+    ['a', 'b'],
+    ['c', 'd', 'e'],
+  ]);
+  gates[1]?.();
+  expect(await Promise.all(second)).toEqual(['C', 'D', 'E']);
+});
+
+it('a commit that fails fails its own callers alone, and the next goes on', async () => {
+  const { gates, commit, nextTurn } = gatedCommit();
+  const write = groupCommit(commit, { maxWeight: 100 });
+  const lost = write('a');
+  await nextTurn();
+  const kept = write('b');
+  gates[0]?.(new Error('the disk is away'));
+  await expect(lost).rejects.toThrow('the disk is away');
+  await nextTurn();
+  gates[1]?.();
+  expect(await kept).toBe('B');
+});
+
+it('a batch ends where its weight would pass the limit, and an item heavier than the limit goes alone', async () => {
+  const { batches, gates, commit, nextTurn } = gatedCommit();
+  const write = groupCommit(commit, { maxWeight: 5, weigh: (item) => item.length });
+  const written = ['aa', 'bbb', 'c', 'dddddddd', 'e'].map(write);
+  for (let turn = 0; turn < 4; turn += 1) {
+    await nextTurn();
+    gates[turn]?.();
+  }
+  expect(await Promise.all(written)).toEqual(['AA', 'BBB', 'C', 'DDDDDDDD', 'E']);
+  expect(batches).toEqual([['aa', 'bbb'], ['c'], ['dddddddd'], ['e']]);
+});

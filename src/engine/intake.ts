@@ -1,0 +1,220 @@
+/** Intake: a request is checked as a whole, and only then becomes durable. */
+import { createHash } from 'node:crypto';
+import type { NewJob } from '../domain/accept.ts';
+import { canonicalJson, jsonIssue, pointer } from '../domain/json.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { ValidationIssue } from '../domain/record.ts';
+import type { Enqueued, JobStore } from '../ports/job-store.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
+import type { Announce } from './announce.ts';
+import type { Caller, EngineApi, JobRequest, Refused, Result, Ticket } from './api.ts';
+import type { KnownWorkflow, WorkflowTable } from './define.ts';
+import { groupCommit } from './group-commit.ts';
+import { invalid, ok, refused } from './refusals.ts';
+import { validate } from './schema.ts';
+import type { EngineSettings } from './settings.ts';
+
+interface IntakeDeps {
+  store: JobStore;
+  uploads: UploadStore;
+  workflows: WorkflowTable;
+  settings: EngineSettings;
+  announce: Announce;
+  /** A time-ordered id. */
+  newId: () => string;
+}
+
+const COMMIT_JOBS = 1000;
+const MAX_LABELS = 32;
+const LABEL_KEY = /^[A-Za-z0-9._-]{1,64}$/;
+const LABEL_VALUE_LIMIT = 256;
+
+export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enqueueBatch'> {
+  const commit = groupCommit((requests: NewJob[][]) => deps.store.enqueue(requests), {
+    maxWeight: COMMIT_JOBS,
+    weigh: (jobs) => jobs.length,
+  });
+
+  async function write(jobs: NewJob[], at: (index: number) => string): Promise<Result<Ticket[]>> {
+    const written = await commit(jobs);
+    if (written.outcome !== 'accepted') return refusedByStore(written, at);
+    deps.announce(written.moved);
+    return ok(written.jobIds.map((jobId) => ({ jobId, status: 'queued' })));
+  }
+
+  return {
+    async enqueue(caller, request, options = {}) {
+      const checked = await check(deps, caller, request, '');
+      if (!checked.ok) return checked;
+      const job = { ...checked.value, idempotency: idempotency(options.idempotencyKey, request, '') };
+      const tickets = await write([job], () => '');
+      return tickets.ok ? ok(tickets.value[0] as Ticket) : tickets;
+    },
+
+    async enqueueBatch(caller, requests, options = {}) {
+      const at = (index: number) => `/jobs/${index}`;
+      const checks = await Promise.all(
+        requests.map((request, index) => check(deps, caller, request, at(index))),
+      );
+      const wrong = checks.filter((result) => !result.ok);
+      if (wrong.length > 0) return mergeRefusals(wrong);
+      const jobs = checks
+        .filter((result) => result.ok)
+        .map((result, index) => ({
+          ...result.value,
+          idempotency: idempotency(options.idempotencyKey, requests, `/${index}`),
+        }));
+      return write(jobs, at);
+    },
+  };
+}
+
+function mergeRefusals(refusals: Refused[]): Refused {
+  const first = refusals[0] as Refused;
+  return { ...first, errors: refusals.flatMap((refusal) => refusal.errors).slice(0, 50) };
+}
+
+function refusedByStore(
+  written: Exclude<Enqueued, { outcome: 'accepted' }>,
+  at: (index: number) => string,
+): Refused {
+  if (written.outcome === 'idempotency_key_reused') {
+    const detail = 'This Idempotency-Key was used for another request; use a new key for a new request.';
+    return refused('idempotency_key_reused', detail);
+  }
+  return invalid(
+    written.issues.map(({ path, message }) => ({ path: `${at(written.index)}${path}`, message })),
+  );
+}
+
+/** Every job of a batch has an entry of its own, which stands for the whole batch. */
+function idempotency(key: string | undefined, request: JobRequest | JobRequest[], suffix: string) {
+  if (key === undefined) return null;
+  const value = JSON.parse(JSON.stringify(request)) as JsonValue;
+  return { key: `${key}${suffix}`, requestSha256: sha256(canonicalJson(value)) };
+}
+
+async function check(
+  deps: IntakeDeps,
+  { tenant }: Caller,
+  request: JobRequest,
+  root: string,
+): Promise<Result<Omit<NewJob, 'idempotency'>>> {
+  const workflow = deps.workflows.find(request.workflow, request.version);
+  if (workflow === null) return unknownWorkflow(deps.workflows, request, root);
+  const { priority = 0, labels = {}, inputRef = null } = request;
+  const issues = [
+    ...fileIssues(workflow, request, root),
+    ...labelIssues(labels, root),
+    ...priorityIssues(priority, root),
+  ];
+  if (issues.length > 0) return invalid(issues);
+  const input = await checkInput(workflow, request, deps.settings.maxInputBytes, root);
+  if (!input.ok) return input;
+  const upload = inputRef === null ? null : await deps.uploads.find({ tenant, ref: inputRef });
+  if (inputRef !== null && upload === null) return unknownInputRef(root);
+  return ok({
+    ...newJob(workflow, request),
+    jobId: `job_${deps.newId()}`,
+    tenant,
+    input: input.value.json,
+    inputRef,
+    inputSha256: request.input === undefined && upload !== null ? upload.sha256 : input.value.sha256,
+    priority,
+    labels,
+  });
+}
+
+function newJob({ lane, definition }: KnownWorkflow, request: JobRequest) {
+  return {
+    workflow: lane.workflow,
+    workflowVersion: lane.version,
+    outputSchemaSha256: lane.outputSchemaSha256,
+    requestedLimits: request.limits ?? {},
+    workflowLimits: definition.limits ?? {},
+    runAt: request.runAt ?? null,
+  };
+}
+
+function unknownWorkflow(workflows: WorkflowTable, request: JobRequest, root: string): Refused {
+  const known = workflows.names();
+  const asked =
+    request.version === undefined ? request.workflow : `${request.workflow} version ${request.version}`;
+  const list = known.length === 0 ? 'none is registered' : `known are ${known.join(', ')}`;
+  const path = known.includes(request.workflow) ? `${root}/version` : `${root}/workflow`;
+  const message = `no workflow ${asked.slice(0, 120)} is registered`;
+  return refused('unknown_workflow', `There is ${message}; ${list}.`, [{ path, message }]);
+}
+
+function unknownInputRef(root: string): Refused {
+  const message = 'no uploaded file has this reference';
+  return refused(
+    'unknown_input_ref',
+    'Upload the file first (POST /uploads) and use the input_ref it answers with.',
+    [{ path: `${root}/input_ref`, message }],
+  );
+}
+
+function fileIssues({ definition }: KnownWorkflow, request: JobRequest, root: string): ValidationIssue[] {
+  const path = `${root}/input_ref`;
+  const takes = definition.inputFile ?? 'none';
+  if (takes === 'required' && request.inputRef === undefined) {
+    return [{ path, message: `${definition.name} needs a file: upload it and name it here` }];
+  }
+  if (takes === 'none' && request.inputRef !== undefined) {
+    return [{ path, message: `${definition.name} takes no file` }];
+  }
+  return [];
+}
+
+async function checkInput(workflow: KnownWorkflow, request: JobRequest, maxBytes: number, root: string) {
+  const path = `${root}/input`;
+  const issue = request.input === undefined ? null : jsonIssue(request.input);
+  if (issue !== null) return invalid([{ path: `${path}${issue.path}`, message: issue.message }]);
+  const json = JSON.parse(JSON.stringify(request.input ?? null)) as JsonValue;
+  const text = canonicalJson(json);
+  if (Buffer.byteLength(text) > maxBytes) {
+    const message = `is larger than ${maxBytes} bytes; upload it as a file instead`;
+    return refused('too_large', `The input ${message}.`, [{ path, message }]);
+  }
+  const validated = await validate(
+    workflow.definition.input,
+    request.input === undefined ? undefined : json,
+    path,
+  );
+  return validated.issues === null ? ok({ json, sha256: sha256(text) }) : invalid(validated.issues);
+}
+
+function labelIssues(labels: Record<string, string>, root: string): ValidationIssue[] {
+  const entries = Object.entries(labels);
+  if (entries.length > MAX_LABELS)
+    return [{ path: `${root}/labels`, message: `more than ${MAX_LABELS} labels` }];
+  return entries.flatMap(([key, value]) => {
+    const path = pointer(`${root}/labels`, key);
+    if (!LABEL_KEY.test(key)) {
+      return [{ path, message: 'a label’s name is 1 to 64 letters, digits, ".", "_" or "-"' }];
+    }
+    return isPlainText(value, LABEL_VALUE_LIMIT)
+      ? []
+      : [
+          {
+            path,
+            message: `a label’s value is text of at most ${LABEL_VALUE_LIMIT} characters, none of them a control character`,
+          },
+        ];
+  });
+}
+
+/** Text that every store keeps and every terminal shows as it is. */
+function isPlainText(value: unknown, limit: number): value is string {
+  return typeof value === 'string' && value.length <= limit && value.isWellFormed() && !/\p{Cc}/u.test(value);
+}
+
+function priorityIssues(priority: number, root: string): ValidationIssue[] {
+  if (Number.isInteger(priority) && priority >= -100 && priority <= 100) return [];
+  return [{ path: `${root}/priority`, message: 'must be a whole number from -100 to 100' }];
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,77 @@
+/**
+ * API keys: `ck_<id>_<secret><check>`. The secret has 130 random bits and is shown once; only its SHA-256 is kept.
+ * The check digits catch a typing error before anything is looked up.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { ApiKey, KeyStore } from '../ports/key-store.ts';
+import type { EngineApi, KeyView } from './api.ts';
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'; // Crockford's base 32: none that is easily misread
+const ID_LENGTH = 10;
+const SECRET_LENGTH = 26;
+const CHECK_LENGTH = 6;
+const FORM = /^ck_([0-9a-hjkmnp-tv-z]{10})_([0-9a-hjkmnp-tv-z]{26})([0-9a-hjkmnp-tv-z]{6})$/;
+
+type Keys = Pick<EngineApi, 'authenticate' | 'createKey' | 'listKeys' | 'revokeKey'>;
+
+export function createKeys(deps: { keys: KeyStore; bootstrapKey: string | null; tenant: string }): Keys {
+  const bootstrapDigest = deps.bootstrapKey === null ? null : digest(deps.bootstrapKey);
+
+  return {
+    async authenticate(token) {
+      if (bootstrapDigest !== null && timingSafeEqual(digest(token), bootstrapDigest)) {
+        return { tenant: deps.tenant, actor: 'key:bootstrap' };
+      }
+      const parts = parseKey(token);
+      if (parts === null) return null;
+      const key = await deps.keys.find({ id: parts.id });
+      const expected = Buffer.from(key?.secretSha256 ?? '0'.repeat(64), 'hex');
+      const same = timingSafeEqual(digest(parts.secret), expected);
+      if (!same || key === null || key.revokedAt !== null) return null;
+      return { tenant: key.tenant, actor: `key:${key.id}` };
+    },
+
+    async createKey({ tenant }, name) {
+      const id = randomText(ID_LENGTH);
+      const secret = randomText(SECRET_LENGTH);
+      const secretSha256 = digest(secret).toString('hex');
+      const scopes = ['admin'];
+      await deps.keys.add({ id, tenant, name, scopes, secretSha256 });
+      const stored = await deps.keys.find({ id });
+      if (stored === null) throw new Error('a key that was just written is not there');
+      return { key: `ck_${id}_${secret}${checkDigits(id, secret)}`, view: viewOf(stored) };
+    },
+
+    listKeys: async ({ tenant }) => (await deps.keys.list({ tenant })).map(viewOf),
+
+    revokeKey: ({ tenant }, id) => deps.keys.revoke({ tenant, id }),
+  };
+}
+
+function viewOf({ id, name, scopes, createdAt, revokedAt }: ApiKey): KeyView {
+  return { id, name, scopes, createdAt, revokedAt };
+}
+
+/** Null where the form or the check digits are wrong. */
+export function parseKey(token: string): { id: string; secret: string } | null {
+  const [, id, secret, check] = FORM.exec(token) ?? [];
+  if (id === undefined || secret === undefined || check !== checkDigits(id, secret)) return null;
+  return { id, secret };
+}
+
+function checkDigits(id: string, secret: string): string {
+  return encode(digest(`ck_${id}_${secret}`).subarray(0, CHECK_LENGTH));
+}
+
+function randomText(length: number): string {
+  return encode(randomBytes(length));
+}
+
+/** One character a byte; 256 is a multiple of 32, so every character is equally likely. */
+function encode(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => ALPHABET.charAt(byte % ALPHABET.length)).join('');
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,83 @@
+/** How an attempt ended, as the command and the bytes that settle it. */
+import { inspect } from 'node:util';
+import type { Command, Failure } from '../domain/decide.ts';
+import { jsonIssue } from '../domain/json.ts';
+import type { Evidence } from '../domain/record.ts';
+import type { Thrown } from '../domain/thrown.ts';
+import type { Log } from '../ports/telemetry.ts';
+import type { Keeper } from './durable.ts';
+import { nameOf } from './faults.ts';
+import type { Ran } from './run-workflow.ts';
+
+export type Outcome = Extract<Command, { type: 'complete' | 'fail' | 'release' }>;
+
+export interface OutcomeDeps {
+  keeper: Keeper;
+  log: Log;
+  random: () => number;
+  maxEvidenceBytes: number;
+}
+
+/** The artifact is durable, or travels with the settlement, when this resolves. */
+export async function outcomeOf(ran: Ran, elapsedMs: number, deps: OutcomeDeps): Promise<Outcome> {
+  if (ran.thrown !== undefined) return failed(ran.thrown, elapsedMs, deps);
+  try {
+    const artifact = await deps.keeper.keep('artifacts', 'output.json', ran.output, 'application/json');
+    return { type: 'complete', artifact, artifacts: ran.artifacts };
+  } catch (error) {
+    deps.log.error({ error_name: nameOf(error) }, 'the artifact could not be stored');
+    return failed({ code: 'upstream_unavailable', text: inspect(error) }, elapsedMs, deps);
+  }
+}
+
+async function failed(thrown: Thrown, elapsedMs: number, deps: OutcomeDeps): Promise<Outcome> {
+  const { code, message, retryAfterMs, issues } = thrown;
+  const failure: Failure = {
+    code,
+    elapsedMs,
+    ...(message === undefined ? {} : { message }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(issues === undefined ? {} : { issues }),
+  };
+  const evidence = await keepEvidence(thrown, deps);
+  if (evidence.length > 0) failure.evidence = evidence;
+  return { type: 'fail', failure, jitter: deps.random() };
+}
+
+/** A failure must be told even where its evidence cannot be kept. */
+async function keepEvidence(thrown: Thrown, deps: OutcomeDeps): Promise<Evidence[]> {
+  try {
+    const kept: Evidence[] = [];
+    if (thrown.raw !== undefined) kept.push(await keep('raw_output', rawText(thrown.raw), deps));
+    if (thrown.raw === undefined || thrown.code !== 'malformed_output')
+      kept.push(await keep('error', asText(thrown.text), deps));
+    return kept;
+  } catch (error) {
+    deps.log.error({ error_name: nameOf(error) }, 'evidence could not be stored');
+    return [];
+  }
+}
+
+interface Text {
+  text: string;
+  ending: 'json' | 'txt';
+}
+
+async function keep(kind: Evidence['kind'], { text, ending }: Text, deps: OutcomeDeps): Promise<Evidence> {
+  const bytes = Buffer.from(text).subarray(0, deps.maxEvidenceBytes);
+  const mediaType = ending === 'json' ? 'application/json' : 'text/plain; charset=utf-8';
+  const name = `${kind.replace('_', '-')}.${ending}`;
+  const { uri, sha256, bytes: size } = await deps.keeper.keep('evidence', name, bytes, mediaType);
+  return { kind, uri, sha256, bytes: size };
+}
+
+/** What the function or the model gave, word for word where it is text or JSON. */
+function rawText(raw: unknown): Text {
+  if (typeof raw === 'string') return asText(raw);
+  if (jsonIssue(raw) === null) return { text: JSON.stringify(raw), ending: 'json' };
+  return asText(inspect(raw, { depth: 10, maxArrayLength: 1000, maxStringLength: 100_000 }));
+}
+
+function asText(text: string): Text {
+  return { text, ending: 'txt' };
+}

@@ -1,0 +1,73 @@
+/** Reading: the status, the record, lists, and waiting for a change. */
+import type { Job, Status, StatusView } from '../domain/record.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { JobStore } from '../ports/job-store.ts';
+import type { Wakeups } from '../ports/wakeups.ts';
+import type { Caller, EngineApi, Result } from './api.ts';
+import { createPause } from './pause.ts';
+import { invalid, noSuchJob, ok } from './refusals.ts';
+
+interface ReaderDeps {
+  store: JobStore;
+  clock: Clock;
+  wakeups: Wakeups;
+}
+
+/** How often a waiting reader looks by itself, since a wake-up may be lost. */
+const POLL_MS = 300;
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 500;
+
+export function isTerminal(status: Status): boolean {
+  return status === 'completed' || status === 'dead_letter';
+}
+
+type Readers = Pick<EngineApi, 'status' | 'waitForChange' | 'job' | 'list'>;
+
+export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
+  async function status({ tenant }: Caller, jobId: string): Promise<Result<StatusView>> {
+    const view = await store.status({ tenant, jobId });
+    return view === null ? noSuchJob(jobId) : ok(view);
+  }
+
+  async function job({ tenant }: Caller, jobId: string): Promise<Result<Job>> {
+    const found = await store.job({ tenant, jobId });
+    return found === null ? noSuchJob(jobId) : ok(found);
+  }
+
+  return {
+    status,
+    job,
+
+    async waitForChange(caller, jobId, { seq, waitMs, signal }) {
+      const end = clock.monotonicMs() + waitMs;
+      const pause = createPause(clock);
+      const stopListening = wakeups.on((wakeup) => {
+        if (wakeup.type === 'moved' && wakeup.jobId === jobId) pause.wake();
+      });
+      try {
+        let known = seq;
+        for (;;) {
+          const view = await status(caller, jobId);
+          const leftMs = end - clock.monotonicMs();
+          if (!view.ok || isTerminal(view.value.status) || leftMs <= 0 || signal.aborted) return view;
+          known ??= view.value.seq;
+          if (view.value.seq !== known) return view;
+          await pause.wait(Math.min(POLL_MS, leftMs), signal);
+        }
+      } finally {
+        stopListening();
+      }
+    },
+
+    async list({ tenant }, query) {
+      const limit = query.limit ?? DEFAULT_PAGE;
+      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+        return invalid([{ path: '/limit', message: `must be a whole number from 1 to ${MAX_PAGE}` }]);
+      }
+      const { status: state, workflow, code, labels, after } = query;
+      const filter = { status: state, workflow, code, labels };
+      return ok(await store.list({ tenant, filter, after: after ?? null, limit }));
+    },
+  };
+}

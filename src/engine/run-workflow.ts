@@ -1,0 +1,157 @@
+/** Calls a user's function once: its context is made, it runs, and its output is checked. Never rejects. */
+import type { Readable } from 'node:stream';
+import { inspect } from 'node:util';
+import { jsonIssue } from '../domain/json.ts';
+import type { NamedArtifact } from '../domain/record.ts';
+import { InvalidInputError, MalformedOutputError, OutputTooLargeError, classify } from '../domain/thrown.ts';
+import type { Thrown } from '../domain/thrown.ts';
+import { BlobTooLargeError } from '../ports/blob-store.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { ClaimedJob } from '../ports/job-store.ts';
+import type { Model } from '../ports/model.ts';
+import type { Log } from '../ports/telemetry.ts';
+import type { UploadStore } from '../ports/upload-store.ts';
+import type { KnownWorkflow } from './define.ts';
+import type { Keeper } from './durable.ts';
+import { validate } from './schema.ts';
+import type { InputFile, RunContext, WorkflowDefinition } from './workflow.ts';
+
+export interface RunDeps {
+  uploads: UploadStore;
+  blobs: BlobStore;
+  model: Model;
+  log: Log;
+  signal: AbortSignal;
+  keeper: Keeper;
+  maxOutputBytes: number;
+  progress: (fraction: number, note: string | null) => void;
+}
+
+/** The output as the bytes of its artifact, or what was thrown. */
+export type Ran =
+  | { output: Uint8Array; artifacts: NamedArtifact[]; thrown?: never }
+  | { output?: never; thrown: Thrown };
+
+const ARTIFACT_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
+const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(; ?[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*$/;
+const NOTE_LIMIT = 200;
+
+export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps: RunDeps): Promise<Ran> {
+  try {
+    const { definition } = workflow;
+    const artifacts: NamedArtifact[] = [];
+    const context: RunContext<unknown> = {
+      input: await checkedInput(definition, job),
+      file: job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef),
+      model: deps.model,
+      signal: deps.signal,
+      log: deps.log,
+      progress: (fraction, note) => deps.progress(clamp(fraction), note?.slice(0, NOTE_LIMIT) ?? null),
+      saveArtifact: (name, body, mediaType) => saveArtifact(deps, artifacts, name, body, mediaType),
+      jobId: job.jobId,
+      attempt: job.attempt,
+      labels: job.labels,
+    };
+    const output = await checkedOutput(definition, await definition.run(context), deps.maxOutputBytes);
+    return { output, artifacts };
+  } catch (error) {
+    return { thrown: classify(error) };
+  }
+}
+
+async function checkedInput({ input }: WorkflowDefinition, job: ClaimedJob): Promise<unknown> {
+  // an absent input is stored as null: a schema may mean either
+  const candidates = job.input === null ? [undefined, null] : [job.input];
+  for (const candidate of candidates) {
+    const validated = await validate(input, candidate);
+    if (validated.issues === null) return validated.value;
+  }
+  throw new InvalidInputError("The input no longer matches the workflow's schema.");
+}
+
+async function openFile({ uploads, blobs }: RunDeps, tenant: string, ref: string): Promise<InputFile> {
+  const upload = await uploads.find({ tenant, ref });
+  const blob = upload === null ? null : await blobs.open({ uri: ref });
+  if (upload === null || blob === null)
+    throw new InvalidInputError('The file that the job names is no longer kept.');
+  const { mediaType, fileName, sha256, bytes } = upload;
+  const read = () => collect(blob.stream());
+  const text = async () => new TextDecoder().decode(await read());
+  return { ref, mediaType, fileName, sha256, bytes, stream: blob.stream, read, text };
+}
+
+async function collect(stream: Readable): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Uint8Array);
+  return Buffer.concat(chunks);
+}
+
+/** The output as JSON text, exactly what the schema let pass. @throws MalformedOutputError, OutputTooLargeError */
+async function checkedOutput(
+  { output }: WorkflowDefinition,
+  value: unknown,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  refuseUnlessJson(value, value);
+  const validated = await validate(output, value);
+  if (validated.issues !== null) {
+    const { issues } = validated;
+    throw new MalformedOutputError("The output does not match the workflow's schema.", {
+      raw: value,
+      issues,
+    });
+  }
+  refuseUnlessJson(validated.value, value);
+  return encodeJson(validated.value, maxBytes);
+}
+
+function refuseUnlessJson(value: unknown, raw: unknown): void {
+  const issue =
+    value === undefined ? { path: '', message: 'the function returned nothing' } : jsonIssue(value);
+  if (issue !== null) throw new MalformedOutputError('The output is not JSON.', { raw, issues: [issue] });
+}
+
+function encodeJson(value: unknown, maxBytes: number): Uint8Array {
+  let text: string;
+  try {
+    text = JSON.stringify(value, null, 2);
+  } catch (cause) {
+    throw new OutputTooLargeError('The output is too large to be written as JSON.', { cause });
+  }
+  const bytes = Buffer.from(`${text}\n`);
+  if (bytes.byteLength > maxBytes)
+    throw new OutputTooLargeError(`The output is larger than ${maxBytes} bytes.`);
+  return bytes;
+}
+
+async function saveArtifact(
+  { keeper, signal }: RunDeps,
+  artifacts: NamedArtifact[],
+  name: string,
+  body: Uint8Array | string | AsyncIterable<Uint8Array>,
+  mediaType: string,
+): Promise<void> {
+  signal.throwIfAborted();
+  if (!ARTIFACT_NAME.test(name))
+    throw new TypeError(`saveArtifact: ${inspect(name)} is no name for an artifact`);
+  if (!MEDIA_TYPE.test(mediaType))
+    throw new TypeError(`saveArtifact: ${inspect(mediaType)} is no media type`);
+  if (artifacts.some((artifact) => artifact.name === name)) {
+    throw new TypeError(`saveArtifact: this attempt has an artifact ${name} already`);
+  }
+  const place = artifacts.length;
+  artifacts.push({ name, uri: '', sha256: '', bytes: 0, mediaType }); // holds the name while the bytes are written
+  try {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const ref = await keeper.keep('artifacts', `named-${place + 1}`, bytes, mediaType);
+    artifacts[place] = { name, ...ref };
+  } catch (error) {
+    if (error instanceof BlobTooLargeError)
+      throw new OutputTooLargeError(`The artifact ${name} is too large.`);
+    throw error;
+  }
+}
+
+function clamp(fraction: number): number {
+  return Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : 0;
+}

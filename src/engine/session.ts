@@ -1,0 +1,94 @@
+/**
+ * A worker's session: one heartbeat for all of its attempts. A renewal that fails says nothing, since the store
+ * may be away; only the store's word that the session was reaped ends it, and then another is opened.
+ */
+import type { Clock } from '../ports/clock.ts';
+import type { JobStore } from '../ports/job-store.ts';
+import type { Log } from '../ports/telemetry.ts';
+import type { Wakeups } from '../ports/wakeups.ts';
+import { nameOf, retryDelayMs } from './faults.ts';
+import { createPause } from './pause.ts';
+
+export interface SessionDeps {
+  store: JobStore;
+  clock: Clock;
+  wakeups: Wakeups;
+  log: Log;
+  worker: string;
+  host: string;
+  leaseMs: number;
+  newSessionId: () => string;
+  /** These attempts were taken away. */
+  onRevoked: (revoked: { jobId: string; token: number }[]) => void;
+  /** A session is about to be opened, so that whoever outlives the worker can reap it. */
+  onOpening: (session: string) => void;
+  onOpen: () => void;
+  /** The session was reaped: none of its attempts is its own any more. */
+  onLost: () => void;
+}
+
+export interface Session {
+  /** Null until it is open, and between two. */
+  id(): string | null;
+  /** Opens and renews until `signal` fires; resolves then. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Another verb heard that the session is lost. */
+  lost(): void;
+}
+
+/** A cancel must reach its attempt within two seconds even where its hint is lost. */
+const MAX_BEAT_MS = 1000;
+
+export function createSession(deps: SessionDeps): Session {
+  const beatMs = Math.min(MAX_BEAT_MS, deps.leaseMs / 5);
+  const pause = createPause(deps.clock);
+  let current: string | null = null;
+  let failures = 0;
+
+  function lost(): void {
+    if (current === null) return;
+    deps.log.warn({ session: current }, 'the session was reaped; another is opened');
+    current = null;
+    deps.onLost();
+    pause.wake();
+  }
+
+  async function open(): Promise<void> {
+    const session = deps.newSessionId();
+    deps.onOpening(session);
+    await deps.store.openSession({ session, worker: deps.worker, host: deps.host, leaseMs: deps.leaseMs });
+    current = session;
+    deps.onOpen();
+  }
+
+  async function renew(session: string): Promise<void> {
+    const renewal = await deps.store.renew({ session });
+    if (renewal.lost) lost();
+    else if (renewal.revoked.length > 0) deps.onRevoked(renewal.revoked);
+  }
+
+  async function beat(): Promise<number> {
+    try {
+      await (current === null ? open() : renew(current));
+      failures = 0;
+      return current === null ? 0 : beatMs;
+    } catch (error) {
+      failures += 1;
+      if (failures === 1)
+        deps.log.warn({ error_name: nameOf(error) }, 'the store does not answer; the worker goes on trying');
+      return retryDelayMs(failures - 1);
+    }
+  }
+
+  return {
+    id: () => current,
+    lost,
+    async run(signal) {
+      const stopListening = deps.wakeups.on((wakeup) => {
+        if (wakeup.type === 'revoked' && wakeup.session === current) pause.wake();
+      });
+      while (!signal.aborted) await pause.wait(await beat(), signal);
+      stopListening();
+    },
+  };
+}

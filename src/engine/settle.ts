@@ -1,0 +1,42 @@
+/** Writing the end of attempts: together where they end together, and for as long as the store is away. */
+import type { Clock } from '../ports/clock.ts';
+import type { ClaimedJob, InlineBlob, JobStore, Settlement } from '../ports/job-store.ts';
+import type { Log } from '../ports/telemetry.ts';
+import type { Announce } from './announce.ts';
+import { nameOf, retryDelayMs } from './faults.ts';
+import { groupCommit } from './group-commit.ts';
+import type { Outcome } from './outcome.ts';
+import { createPause } from './pause.ts';
+
+export interface SettlerDeps {
+  store: JobStore;
+  clock: Clock;
+  log: Log;
+  announce: Announce;
+  /** Fires where the process is to look as if it were killed: nothing more is written. */
+  killed: AbortSignal;
+}
+
+export type Settle = (job: ClaimedJob, outcome: Outcome, blobs: InlineBlob[]) => Promise<void>;
+
+const BATCH = 500;
+/** Faults of the store that pass; anything else is a defect, and the sweep recovers the job. */
+const PASSING = ['StoreUnavailableError', 'StorageFullError'];
+
+export function createSettler({ store, clock, log, announce, killed }: SettlerDeps): Settle {
+  const write = groupCommit((settlements: Settlement[]) => store.settle(settlements), { maxWeight: BATCH });
+
+  return async (job, command, blobs) => {
+    for (let failures = 0; !killed.aborted; failures += 1) {
+      try {
+        const settled = await write({ jobId: job.jobId, token: job.token, command, blobs });
+        if (settled.moved !== undefined) return announce([settled.moved]);
+        const fields = { job_id: job.jobId, attempt: job.attempt, code: settled.refused };
+        return log.warn(fields, 'a late outcome was refused: the job has moved on');
+      } catch (error) {
+        if (!PASSING.includes(nameOf(error))) throw error;
+        await createPause(clock).wait(retryDelayMs(failures), killed);
+      }
+    }
+  };
+}

@@ -1,0 +1,192 @@
+/**
+ * A worker claims as many jobs as it has free slots, runs an attempt in each, and settles it under its token.
+ * Its session is renewed by one heartbeat. What it knows of the queue beyond its own claims are hints; it also polls.
+ *
+ * Stopping is bounded in time: no new claims, a grace for the attempts under way, then the rest are released without
+ * spending an attempt; a store that hangs is not waited for.
+ */
+import type { Clock } from '../ports/clock.ts';
+import type { ClaimedJob, JobStore } from '../ports/job-store.ts';
+import type { Log, Telemetry } from '../ports/telemetry.ts';
+import type { Wakeups } from '../ports/wakeups.ts';
+import type { Announce } from './announce.ts';
+import { startAttempt } from './attempt.ts';
+import type { AttemptDeps } from './attempt.ts';
+import type { WorkflowTable } from './define.ts';
+import { nameOf, retryDelayMs } from './faults.ts';
+import { createPause } from './pause.ts';
+import type { Pause } from './pause.ts';
+import { createProgress } from './progress.ts';
+import { createSession } from './session.ts';
+import type { Session } from './session.ts';
+import { createSettler } from './settle.ts';
+import type { EngineSettings } from './settings.ts';
+import { createSlots } from './slots.ts';
+import type { Slots } from './slots.ts';
+
+export interface WorkerDeps extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'model'> {
+  store: JobStore;
+  workflows: WorkflowTable;
+  clock: Clock;
+  random: () => number;
+  wakeups: Wakeups;
+  telemetry: Telemetry;
+  announce: Announce;
+  settings: EngineSettings;
+  /** For people; not unique. */
+  name: string;
+  /** Identifies the machine whose memory a shared SQLite file needs. */
+  host: string;
+  newSessionId: () => string;
+  /** Every slot is held by an attempt that was settled without it: only a new process helps. */
+  onStuck?: () => void;
+  /** A session is about to be opened: at the start, and again where one was lost. */
+  onSession?: (session: string) => void;
+}
+
+export interface Worker {
+  /** The session it holds now, or null. */
+  session(): string | null;
+  /** Attempts whose function has not returned, those that were settled without it included. */
+  slotsTaken(): number;
+  start(): void;
+  /** Resolves within the shutdown grace and a few seconds, whatever the store does. */
+  stop(): Promise<void>;
+  /** Ends at once, as if the process were killed: nothing is settled, released or closed. For tests of recovery. */
+  kill(): void;
+}
+
+/** How often an idle worker asks by itself. */
+const POLL_MS = 500;
+const MIN_PAUSE_MS = 5;
+/** How long a stopping worker waits for the store to take its last words. */
+const LAST_WORDS_MS = 3000;
+
+/** What the parts of one worker share. */
+interface Parts {
+  log: Log;
+  slots: Slots;
+  session: Session;
+  pause: Pause;
+  begin(job: ClaimedJob, now: number): void;
+}
+
+export function createWorker(deps: WorkerDeps): Worker {
+  const killing = new AbortController();
+  const stopping = new AbortController();
+  const closing = new AbortController();
+  const parts = assemble(deps, killing.signal);
+  const stopListening = deps.wakeups.on((wakeup) => {
+    if (wakeup.type === 'queued') parts.pause.wake();
+  });
+  let loops: Promise<unknown> = Promise.resolve();
+
+  return {
+    session: () => parts.session.id(),
+    slotsTaken: () => parts.slots.taken(),
+    start() {
+      loops = Promise.all([parts.session.run(closing.signal), claimLoop(deps, parts, stopping.signal)]);
+    },
+    async stop() {
+      stopping.abort();
+      stopListening();
+      await windDown(deps, parts);
+      closing.abort();
+      const session = parts.session.id();
+      const closed = loops.then(() => (session === null ? undefined : deps.store.closeSession({ session })));
+      await Promise.race([closed.catch(() => {}), after(deps.clock, LAST_WORDS_MS)]);
+    },
+    kill() {
+      for (const controller of [killing, stopping, closing]) controller.abort();
+      stopListening();
+      parts.slots.endAll('lease_lost');
+    },
+  };
+}
+
+function assemble(deps: WorkerDeps, killed: AbortSignal): Parts {
+  const { store, clock, settings } = deps;
+  const log = deps.telemetry.log.child({ worker: deps.name });
+  const pause = createPause(clock);
+  const progress = createProgress({ store, clock });
+  const settle = createSettler({ ...deps, log, killed });
+  const slots = createSlots({
+    count: settings.concurrency,
+    onFree: () => pause.wake(),
+    onStuck: () => deps.onStuck?.(),
+    onUnsettled: ({ job }, error) =>
+      log.error(
+        { job_id: job.jobId, attempt: job.attempt, error_name: nameOf(error) },
+        'an attempt could not be settled',
+      ),
+  });
+  const session = createSession({
+    ...deps,
+    log,
+    worker: deps.name,
+    leaseMs: settings.leaseMs,
+    onOpening: (opening) => deps.onSession?.(opening),
+    onOpen: () => pause.wake(),
+    onRevoked: (revoked) => slots.end(new Set(revoked.map(({ token }) => token)), 'revoked'),
+    onLost: () => slots.endAll('lease_lost'),
+  });
+  return {
+    log,
+    slots,
+    session,
+    pause,
+    begin(job, now) {
+      if (killed.aborted) return;
+      const workflow = deps.workflows.find(job.workflow, job.version);
+      if (workflow === null)
+        throw new Error(`claimed ${job.workflow} ${job.version}, which is not known here`);
+      const report = (of: ClaimedJob, fraction: number, note: string | null) =>
+        progress.report(of, fraction, note);
+      slots.add(startAttempt(workflow, job, now, { ...deps, log, progress: report, settle }));
+    },
+  };
+}
+
+async function claimLoop(deps: WorkerDeps, parts: Parts, stopping: AbortSignal): Promise<void> {
+  let failures = 0;
+  while (!stopping.aborted) {
+    try {
+      await parts.pause.wait(await claimOnce(deps, parts), stopping);
+      failures = 0;
+    } catch (error) {
+      if (failures === 0)
+        parts.log.warn({ error_name: nameOf(error) }, 'claiming failed; the worker goes on trying');
+      await parts.pause.wait(retryDelayMs(failures), stopping);
+      failures += 1;
+    }
+  }
+}
+
+/** @returns how long to wait before the next claim, unless something wakes the worker */
+async function claimOnce(
+  { store, workflows, settings, name, announce }: WorkerDeps,
+  parts: Parts,
+): Promise<number> {
+  const session = parts.session.id();
+  const limit = settings.concurrency - parts.slots.taken();
+  if (session === null) return POLL_MS; // the open session wakes the loop
+  if (limit === 0) return POLL_MS;
+  const claim = await store.claim({ session, worker: name, lanes: workflows.lanes, limit });
+  if (claim.lost) parts.session.lost();
+  announce(claim.moved);
+  for (const job of claim.jobs) parts.begin(job, claim.now);
+  if (claim.jobs.length === limit) return POLL_MS; // full: a slot that comes free wakes the loop
+  const nextDueMs = await store.nextDueInMs();
+  return Math.max(MIN_PAUSE_MS, Math.min(POLL_MS, nextDueMs ?? POLL_MS));
+}
+
+/** The grace, and then the release of what is still under way; a store that hangs is not waited for. */
+async function windDown({ clock, settings }: WorkerDeps, { slots }: Parts): Promise<void> {
+  await Promise.race([slots.concluded(), after(clock, settings.shutdownMs)]);
+  slots.endAll('shutdown');
+  await Promise.race([slots.concluded(), after(clock, LAST_WORDS_MS)]);
+}
+
+function after(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve, { unref: true }));
+}

@@ -1,0 +1,31 @@
+/** Claimcheck: a queue for AI work. */
+export { openClaimcheck, ClaimcheckError } from './main/claimcheck.ts';
+export type {
+  Claimcheck,
+  ClaimcheckOptions,
+  EnqueueOptions,
+  LocalWorker,
+  TicketJson,
+} from './main/claimcheck.ts';
+export { defineWorkflow } from './engine/define.ts';
+export type { InputFile, RunContext, WorkflowDefinition } from './engine/workflow.ts';
+export type { EngineSettings } from './engine/settings.ts';
+export {
+  IncompleteOutputError,
+  InvalidInputError,
+  InvalidRequestError,
+  MalformedOutputError,
+  OutputTooLargeError,
+  RefusedError,
+  RetryableError,
+  SpendingLimitError,
+} from './domain/thrown.ts';
+export { AttemptEndedError } from './engine/attempt.ts';
+export type { JsonValue } from './domain/json.ts';
+export type { ErrorCode } from './domain/failures.ts';
+export type { ArtifactJson, BriefJson, EventJson, RecordJson, StatusJson } from './domain/view.ts';
+export type { LimitPolicy, RequestedLimits } from './domain/policy.ts';
+export type { Status, ValidationIssue } from './domain/record.ts';
+export type { Model, ModelRequest, ModelResponse } from './ports/model.ts';
+export type { Log } from './ports/telemetry.ts';
+export type { Clock } from './ports/clock.ts';

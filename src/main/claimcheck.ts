@@ -1,0 +1,211 @@
+/** Claimcheck inside an app's own process: the same store, the same record and the same answers as over HTTP. */
+import { userInfo } from 'node:os';
+import type { Readable } from 'node:stream';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { RequestedLimits } from '../domain/policy.ts';
+import type { ValidationIssue } from '../domain/record.ts';
+import { artifactJson, recordJson, statusJson } from '../domain/view.ts';
+import type { ArtifactJson, RecordJson, StatusJson } from '../domain/view.ts';
+import type { Caller, RefusalCode, Result, Ticket } from '../engine/api.ts';
+import { DEFAULT_TENANT } from '../engine/engine.ts';
+import { noModel } from '../engine/no-model.ts';
+import type { EngineSettings } from '../engine/settings.ts';
+import type { WorkflowDefinition } from '../engine/workflow.ts';
+import { createApp } from '../http/app.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Model } from '../ports/model.ts';
+import { openParts } from './open.ts';
+import type { Parts } from './open.ts';
+import { createTelemetry } from './telemetry.ts';
+
+export interface ClaimcheckOptions {
+  /** Holds the store and the files; made where it is missing. `.claimcheck` by default. */
+  dataDir?: string;
+  workflows: readonly WorkflowDefinition[];
+  /** What `model` is in a workflow's `run`. */
+  model?: Model;
+  settings?: Partial<EngineSettings>;
+  /** An admin key for `fetch`, accepted as given: 32 characters or more. Others are made with `createKey`. */
+  bootstrapKey?: string;
+  /** Path under which `fetch` is mounted, e.g. `/queue`; status URLs start with it. */
+  basePath?: string;
+  /** Who the history names for what this process does; the user of the machine by default. */
+  actor?: string;
+  /** `silent` by default: an app has a log of its own. Lines go to stderr. */
+  logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug';
+  clock?: Clock;
+  random?: () => number;
+}
+
+export interface EnqueueOptions {
+  inputRef?: string;
+  limits?: RequestedLimits;
+  /** When it may first run. */
+  runAt?: Date;
+  priority?: number;
+  labels?: Record<string, string>;
+  /** The same key with an equal request gives the same ticket, and no second job. */
+  idempotencyKey?: string;
+}
+
+export interface TicketJson {
+  job_id: string;
+  status: 'queued';
+  status_url: string;
+}
+
+export interface LocalWorker {
+  start(): void;
+  /** Resolves in bounded time: attempts under way get a grace, the rest are released. */
+  stop(): Promise<void>;
+  /** Ends at once, as if its process were killed. For tests of recovery. */
+  kill(): void;
+}
+
+export interface Claimcheck {
+  /** @throws ClaimcheckError with the code that HTTP would answer */
+  enqueue<InputSchema extends StandardSchemaV1, OutputSchema extends StandardSchemaV1>(
+    workflow: WorkflowDefinition<InputSchema, OutputSchema>,
+    input: StandardSchemaV1.InferInput<InputSchema>,
+    options?: EnqueueOptions,
+  ): Promise<TicketJson>;
+  enqueue(workflow: string, input?: unknown, options?: EnqueueOptions): Promise<TicketJson>;
+  status(jobId: string): Promise<StatusJson>;
+  /** Resolves with the terminal status, or with the one it has after `waitMs`. */
+  wait(jobId: string, options: { waitMs: number; signal?: AbortSignal }): Promise<StatusJson>;
+  record(jobId: string): Promise<RecordJson>;
+  /** The main artifact, or a named one. */
+  artifact(jobId: string, name?: string): Promise<ArtifactJson & { stream(): Readable }>;
+  upload(
+    body: AsyncIterable<Uint8Array> | Uint8Array,
+    mediaType: string,
+    fileName?: string,
+  ): Promise<{ input_ref: string }>;
+  cancel(jobId: string, request: { reason: string }): Promise<void>;
+  replay(
+    jobId: string,
+    request: { reason: string; decisionId?: string; limits?: RequestedLimits },
+  ): Promise<TicketJson>;
+  /** A worker in this process; call `start`. `close` stops it. */
+  worker(options?: { name?: string }): LocalWorker;
+  /** A new API key for `fetch`, shown this once. */
+  createKey(name: string): Promise<string>;
+  /** The HTTP API as a standard fetch handler. */
+  fetch(request: Request): Promise<Response>;
+  /** Stops the workers and closes the store, in bounded time. */
+  close(): Promise<void>;
+}
+
+/** A request that was refused; `code` and `errors` are those of the HTTP problem. */
+export class ClaimcheckError extends Error {
+  override readonly name = 'ClaimcheckError';
+  readonly code: RefusalCode;
+  readonly errors: ValidationIssue[];
+
+  constructor(code: RefusalCode, detail: string, errors: ValidationIssue[]) {
+    super(detail);
+    this.code = code;
+    this.errors = errors;
+  }
+}
+
+const DEFAULT_DATA_DIR = '.claimcheck';
+
+/** Opens the embedded store in `dataDir`. Several processes may have the same one open. */
+export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimcheck> {
+  const telemetry = createTelemetry({ level: options.logLevel ?? 'silent', process: 'app' });
+  const { bootstrapKey, settings, clock, random } = options;
+  if (bootstrapKey !== undefined && bootstrapKey.length < 32) {
+    throw new TypeError('openClaimcheck: `bootstrapKey` needs 32 characters or more');
+  }
+  const parts = await openParts({
+    dataDir: options.dataDir ?? DEFAULT_DATA_DIR,
+    workflows: options.workflows,
+    model: options.model ?? noModel,
+    telemetry,
+    bootstrapKey: bootstrapKey ?? null,
+    ...(settings === undefined ? {} : { settings }),
+    ...(clock === undefined ? {} : { clock }),
+    ...(random === undefined ? {} : { random }),
+  });
+  parts.sweeper.start();
+  const basePath = options.basePath ?? '';
+  const app = createApp({ engine: parts.engine, log: telemetry.log, basePath });
+  const caller = { tenant: DEFAULT_TENANT, actor: options.actor ?? `local:${userInfo().username}` };
+  return {
+    ...jobVerbs(parts, caller, basePath),
+    ...workerVerbs(parts),
+    fetch: async (request) => app.fetch(request),
+  };
+}
+
+function jobVerbs({ engine }: Parts, caller: Caller, basePath: string) {
+  const ticketJson = ({ jobId }: Ticket): TicketJson => ({
+    job_id: jobId,
+    status: 'queued',
+    status_url: `${basePath}/ai-jobs/${jobId}`,
+  });
+  return {
+    async enqueue(workflow: string | WorkflowDefinition, input?: unknown, options: EnqueueOptions = {}) {
+      const { idempotencyKey, runAt, ...rest } = options;
+      const named =
+        typeof workflow === 'string' ? { workflow } : { workflow: workflow.name, version: workflow.version };
+      const request = { ...named, input, ...rest, runAt: runAt?.getTime() };
+      return ticketJson(unwrap(await engine.enqueue(caller, request, { idempotencyKey })));
+    },
+    status: async (jobId: string) => statusJson(unwrap(await engine.status(caller, jobId))),
+    async wait(jobId: string, { waitMs, signal = NEVER }: { waitMs: number; signal?: AbortSignal }) {
+      const end = performance.now() + waitMs;
+      for (;;) {
+        const leftMs = Math.max(0, end - performance.now());
+        const view = unwrap(await engine.waitForChange(caller, jobId, { waitMs: leftMs, signal }));
+        const ended = view.status === 'completed' || view.status === 'dead_letter';
+        if (ended || signal.aborted || performance.now() >= end) return statusJson(view);
+      }
+    },
+    record: async (jobId: string) => recordJson(unwrap(await engine.job(caller, jobId))),
+    async artifact(jobId: string, name?: string) {
+      const opened = unwrap(await engine.openArtifact(caller, jobId, name ?? null));
+      return { ...(artifactJson(opened.ref) as ArtifactJson), stream: () => opened.stream() };
+    },
+    async upload(body: AsyncIterable<Uint8Array> | Uint8Array, mediaType: string, fileName?: string) {
+      const chunks = body instanceof Uint8Array ? oneChunk(body) : body;
+      const file = { body: chunks, mediaType, fileName: fileName ?? null };
+      return { input_ref: unwrap(await engine.upload(caller, file)).inputRef };
+    },
+    async cancel(jobId: string, { reason }: { reason: string }) {
+      unwrap(await engine.cancel(caller, jobId, reason));
+    },
+    replay: async (
+      jobId: string,
+      request: { reason: string; decisionId?: string; limits?: RequestedLimits },
+    ) => ticketJson(unwrap(await engine.replay(caller, jobId, request))),
+    createKey: async (name: string) => (await engine.createKey(caller, name)).key,
+  };
+}
+
+const NEVER = new AbortController().signal;
+
+function workerVerbs(parts: Parts): Pick<Claimcheck, 'worker' | 'close'> {
+  const workers = new Set<LocalWorker>();
+  return {
+    worker(options = {}) {
+      const worker = parts.createWorker(options);
+      workers.add(worker);
+      return worker;
+    },
+    async close() {
+      await Promise.all([...workers].map((worker) => worker.stop()));
+      await parts.close();
+    },
+  };
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}
+
+function unwrap<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new ClaimcheckError(result.code, result.detail, result.errors);
+}

@@ -1,0 +1,123 @@
+/** Puts store, blobs and engine together: for our own processes (`openParts`) and for an app (`openClaimcheck`). */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { monotonicFactory } from 'ulid';
+import { openFileBlobs } from '../blobs/file-blobs.ts';
+import { createAnnounce } from '../engine/announce.ts';
+import type { Announce } from '../engine/announce.ts';
+import type { EngineApi } from '../engine/api.ts';
+import { workflowTable } from '../engine/define.ts';
+import type { WorkflowTable } from '../engine/define.ts';
+import { createEngine } from '../engine/engine.ts';
+import { DEFAULT_SETTINGS } from '../engine/settings.ts';
+import type { EngineSettings } from '../engine/settings.ts';
+import { createSweeper } from '../engine/sweeper.ts';
+import type { Sweeper } from '../engine/sweeper.ts';
+import { systemClock } from '../engine/system-clock.ts';
+import { createWakeups } from '../engine/wakeups.ts';
+import { createWorker } from '../engine/worker.ts';
+import type { Worker } from '../engine/worker.ts';
+import type { WorkflowDefinition } from '../engine/workflow.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Model } from '../ports/model.ts';
+import type { Store } from '../ports/store.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import type { Wakeups } from '../ports/wakeups.ts';
+import { openSqliteStore } from '../stores/sqlite/store.ts';
+import { hostId, workerName } from './host.ts';
+
+export interface PartsOptions {
+  /** Holds the store and the files; made where it is missing. */
+  dataDir: string;
+  workflows: readonly WorkflowDefinition[];
+  /** What `model` is in a workflow's `run`. */
+  model: Model;
+  telemetry: Telemetry;
+  settings?: Partial<EngineSettings>;
+  /** An admin key accepted as given. */
+  bootstrapKey?: string | null;
+  clock?: Clock;
+  random?: () => number;
+}
+
+export interface Parts {
+  engine: EngineApi;
+  store: Store;
+  blobs: BlobStore;
+  wakeups: Wakeups;
+  announce: Announce;
+  workflows: WorkflowTable;
+  settings: EngineSettings;
+  sweeper: Sweeper;
+  /** `onSession` hears the id of each session before it is opened, so that whoever outlives the worker can reap it. */
+  createWorker(options?: { name?: string; onStuck?: () => void; onSession?: (session: string) => void }): Worker;
+  /** Stops the sweeper and closes the store, in bounded time. Workers are stopped by whoever made them. */
+  close(): Promise<void>;
+}
+
+export async function openParts(options: PartsOptions): Promise<Parts> {
+  const settings: EngineSettings = { ...DEFAULT_SETTINGS, ...options.settings };
+  const clock = options.clock ?? systemClock;
+  const random = options.random ?? Math.random;
+  const { telemetry, model } = options;
+  const workflows = workflowTable(options.workflows);
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  const rules = { backoff: settings.backoff, caps: settings.caps };
+  const path = join(options.dataDir, 'claimcheck.db');
+  const store = await openSqliteStore({ path, rules, now: () => clock.now() });
+  const blobs = await openFileBlobs({ dir: join(options.dataDir, 'blobs') });
+  const wakeups = createWakeups();
+  const announce = createAnnounce(telemetry, wakeups);
+  const bootstrapKey = options.bootstrapKey ?? null;
+  const newId = monotonicFactory();
+  const engine = createEngine({
+    store,
+    blobs,
+    clock,
+    wakeups,
+    announce,
+    workflows,
+    settings,
+    bootstrapKey,
+    newId,
+  });
+  const sweeper = createSweeper({ store: store.jobs, clock, random, announce, log: telemetry.log, settings });
+  return {
+    engine,
+    store,
+    blobs,
+    wakeups,
+    announce,
+    workflows,
+    settings,
+    sweeper,
+    createWorker: ({ name = workerName(), onStuck, onSession } = {}) =>
+      createWorker({
+        store: store.jobs,
+        uploads: store.uploads,
+        blobs,
+        model,
+        workflows,
+        clock,
+        random,
+        wakeups,
+        telemetry,
+        announce,
+        settings,
+        name,
+        host: hostId(),
+        newSessionId: () => {
+          const session = `ses_${newId()}`;
+          onSession?.(session);
+          return session;
+        },
+        ...(onStuck === undefined ? {} : { onStuck }),
+        ...(onSession === undefined ? {} : { onSession }),
+      }),
+    async close() {
+      await sweeper.stop();
+      await store.close();
+    },
+  };
+}

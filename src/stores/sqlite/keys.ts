@@ -1,0 +1,48 @@
+/** API keys, of which only a digest is kept. */
+import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
+import type { StoreContext } from './context.ts';
+import { parsed, quoted } from './rows.ts';
+import { prepared } from './statements.ts';
+
+interface KeyRow {
+  id: string;
+  tenant: string;
+  name: string;
+  scopes: string;
+  secret_sha256: string;
+  created_at: number;
+  revoked_at: number | null;
+}
+
+export function keyStore({ connection, now }: StoreContext): KeyStore {
+  const sql = prepared<{ add: never; find: KeyRow; list: KeyRow; revoke: never }>(connection.db, 'keys');
+  return {
+    add: ({ id, tenant, name, scopes, secretSha256 }) =>
+      connection.write(() => {
+        const named = { id, tenant, name: quoted(name), scopes: JSON.stringify(scopes) };
+        sql.add.run({ ...named, secret_sha256: secretSha256, created_at: now() });
+      }),
+
+    find: ({ id }) =>
+      connection.read(() => {
+        const row = sql.find.get({ id });
+        return row?.id === id ? keyOf(row) : null;
+      }),
+
+    list: ({ tenant }) => connection.read(() => sql.list.all({ tenant }).map(keyOf)),
+
+    revoke: ({ tenant, id }) => connection.write(() => sql.revoke.run({ tenant, id, now: now() }) === 1),
+  };
+}
+
+function keyOf(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    tenant: row.tenant,
+    name: parsed<string>(row.name),
+    scopes: parsed<string[]>(row.scopes),
+    secretSha256: row.secret_sha256,
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at,
+  };
+}

@@ -1,0 +1,57 @@
+/** The lanes of the store. A lane's row never changes, so it is read once and remembered. */
+import type { Connection } from './connection.ts';
+import { prepared } from './statements.ts';
+
+export interface LaneRow {
+  lane: number;
+  tenant: string;
+  workflow: string;
+  version: string;
+  output_schema_sha256: string;
+}
+
+export type LaneName = Omit<LaneRow, 'lane'>;
+
+export class Lanes {
+  readonly #sql;
+  readonly #byNumber = new Map<number, LaneRow>();
+  readonly #byName = new Map<string, LaneRow>();
+
+  constructor(connection: Connection) {
+    this.#sql = prepared<{ byNumber: LaneRow; find: LaneRow; add: LaneRow }>(connection.db, 'lanes');
+    connection.onRollback(() => this.#forget());
+  }
+
+  get(lane: number): LaneRow {
+    const row = this.#byNumber.get(lane) ?? this.#sql.byNumber.get({ lane });
+    if (row === undefined) throw new Error(`a job names lane ${lane}, which does not exist`);
+    return this.#remember(row);
+  }
+
+  /** The lane of that name, made where there is none. Only within a write. */
+  named(name: LaneName): LaneRow {
+    const remembered = this.#byName.get(nameOf(name));
+    if (remembered !== undefined) return remembered;
+    const { tenant, workflow, version, output_schema_sha256 } = name;
+    const params = { tenant, workflow, version, output_schema_sha256 };
+    const row = this.#sql.find.get(params) ?? this.#sql.add.get(params);
+    if (row === undefined) throw new Error('a lane could not be made');
+    return this.#remember(row);
+  }
+
+  #remember(row: LaneRow): LaneRow {
+    this.#byNumber.set(row.lane, row);
+    this.#byName.set(nameOf(row), row);
+    return row;
+  }
+
+  /** A lane that was made in a transaction that was undone does not exist, and its number is given out again. */
+  #forget(): void {
+    this.#byNumber.clear();
+    this.#byName.clear();
+  }
+}
+
+function nameOf({ tenant, workflow, version, output_schema_sha256 }: LaneName): string {
+  return JSON.stringify([tenant, workflow, version, output_schema_sha256]);
+}

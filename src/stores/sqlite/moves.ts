@@ -1,0 +1,187 @@
+/**
+ * Writes a move of the domain into the tables. Whoever calls holds the write lock and has read the job under it,
+ * so nobody has moved the job since: `decide` and the writing are one step.
+ */
+import { decide } from '../../domain/decide.ts';
+import type { Command, Decided, Move, Rules } from '../../domain/decide.ts';
+import type { JobEvent } from '../../domain/record.ts';
+import type { Moved } from '../../ports/job-store.ts';
+import type { Connection } from './connection.ts';
+import type { LaneRow, Lanes } from './lanes.ts';
+import { knownOf, runningEvent, toLines } from './rows.ts';
+import type { KnownRow } from './rows.ts';
+import { prepared } from './statements.ts';
+
+export class Moves {
+  readonly #sql;
+  readonly #lanes: Lanes;
+  readonly #rules: Rules;
+
+  constructor(connection: Connection, lanes: Lanes, rules: Rules) {
+    this.#sql = prepared<Record<MoveStatement, never>>(connection.db, 'moves');
+    this.#lanes = lanes;
+    this.#rules = rules;
+  }
+
+  decide(row: KnownRow, command: Command, now: number): Decided {
+    return decide(knownOf(row), command, now, this.#rules);
+  }
+
+  /** Decides a command that nothing can refuse here, and writes its move. */
+  force(row: KnownRow, command: Command, now: number, options: { revoke: boolean }): Moved {
+    const { move, refusal } = this.decide(row, command, now);
+    if (move === undefined) throw new Error(`${command.type} of ${row.id} was refused: ${refusal.refused}`);
+    return this.write(row, move, now, options);
+  }
+
+  /** @param options `revoke`: the session that runs the attempt did not ask for its end, and is to be told. */
+  write(row: KnownRow, move: Move, now: number, options: { revoke: boolean }): Moved {
+    const before = this.#lanes.get(row.lane);
+    const lane = this.#laneAfter(before, move);
+    const place = placeAfter(row, move);
+    this.#leave(row, move);
+    this.#record(row, move, now, place);
+    if (move.from === 'dead_letter') this.#renew(row, move, lane);
+    this.#enter(row, move, lane, { now, place });
+    const revoked = options.revoke && row.session !== null ? this.#revoke(row, row.session) : null;
+    return movedOf(row, lane, move, revoked);
+  }
+
+  #laneAfter(lane: LaneRow, move: Move): LaneRow {
+    const pinned = move.outputSchemaSha256;
+    return pinned === undefined ? lane : this.#lanes.named({ ...lane, output_schema_sha256: pinned });
+  }
+
+  #leave(row: KnownRow, move: Move): void {
+    switch (move.from) {
+      case 'queued':
+        this.#leaveQueue(row);
+        break;
+      case 'running':
+        this.#endLease(row);
+        break;
+      case 'dead_letter':
+        this.#sql.answer.run({ job: row.number });
+        break;
+      case 'completed':
+        throw new Error(`${row.id} is completed, and a move leads away from there`);
+    }
+  }
+
+  #leaveQueue({ lane, priority, place, number }: KnownRow): void {
+    const gone = this.#sql.dropReady.run({ lane, priority, place, job: number });
+    if (gone === 0) this.#sql.dropScheduled.run({ due: place, job: number });
+  }
+
+  #endLease({ id, number, token }: KnownRow): void {
+    if (this.#sql.endLease.run({ job: number, token }) !== 1) throw new Error(`${id} has lost its lease`);
+  }
+
+  #record(row: KnownRow, move: Move, now: number, place: number): void {
+    const events = [...leaseEvents(row), ...move.events];
+    this.#sql.write.run({
+      number: row.number,
+      status: move.to,
+      place,
+      attempt: move.attempt,
+      used: move.used,
+      replays: move.replays,
+      now,
+      started_at: row.since,
+      finished_at: move.to === 'queued' ? null : now,
+      event_count: events.length,
+      events: toLines(events),
+      errors: toLines(move.errors),
+      artifact: move.artifact === null ? null : JSON.stringify(move.artifact),
+      artifacts: move.artifacts.length === 0 ? null : JSON.stringify(move.artifacts),
+      decision: move.decision === null ? null : JSON.stringify(move.decision),
+    });
+  }
+
+  #renew(row: KnownRow, { limits }: Move, lane: LaneRow): void {
+    this.#sql.renewLimits.run({
+      number: row.number,
+      lane: lane.lane,
+      timeout_ms: limits.timeoutMs,
+      max_attempts: limits.maxAttempts,
+      deadline_at: limits.deadlineAt,
+      deadline_ms: limits.deadlineMs,
+    });
+  }
+
+  #enter(row: KnownRow, move: Move, lane: LaneRow, when: { now: number; place: number }): void {
+    if (move.to === 'queued') {
+      const { priority, number: job } = row;
+      this.queue({ lane: lane.lane, priority, job, deadlineAt: move.limits.deadlineAt, due: move.due ?? 0, ...when });
+    }
+    if (move.to === 'dead_letter') this.#ask(row, move, lane);
+    if (row.keyed === 1) this.#sql.setKeyEnd.run({ job: row.number, ended_at: move.to === 'queued' ? null : when.now });
+  }
+
+  /** Puts a job where it waits: among those that may be claimed, or until its time. */
+  queue(job: { lane: number; priority: number; job: number; deadlineAt: number; due: number; place: number; now: number }) {
+    const { lane, priority, place, due } = job;
+    const row = { lane, priority, job: job.job, deadline_at: job.deadlineAt };
+    if (due > job.now) this.#sql.addScheduled.run({ ...row, due });
+    else this.#sql.addReady.run({ ...row, place });
+  }
+
+  #ask(row: KnownRow, move: Move, lane: LaneRow): void {
+    const last = move.errors.at(-1);
+    if (last === undefined) throw new Error(`${row.id} died without an error`);
+    const { code, message, attempt } = last;
+    const error = JSON.stringify({ code, message, attempt });
+    this.#sql.ask.run({ job: row.number, tenant: lane.tenant, code, error });
+  }
+
+  #revoke(row: KnownRow, session: string): string {
+    this.#sql.revoke.run({ session, token: row.token, job_id: row.id });
+    return session;
+  }
+}
+
+type MoveStatement =
+  | 'write'
+  | 'renewLimits'
+  | 'endLease'
+  | 'revoke'
+  | 'addReady'
+  | 'addScheduled'
+  | 'dropReady'
+  | 'dropScheduled'
+  | 'ask'
+  | 'answer'
+  | 'setKeyEnd';
+
+/** The `running` event becomes a line of the history when its attempt ends. */
+function leaseEvents(row: KnownRow): JobEvent[] {
+  if (row.since === null || row.worker === null) return [];
+  return [runningEvent({ since: row.since, attempt: row.attempt + 1, worker: row.worker })];
+}
+
+/**
+ * Where a queued job stands among those of its priority: when it came in, or when it became due. One that was
+ * taken back from a worker (lost, released) gets the place again that it had.
+ */
+function placeAfter(row: KnownRow, move: Move): number {
+  if (move.to !== 'queued' || move.due === null) return row.place;
+  const takenBack = move.from === 'running' && move.due <= (move.events.at(-1)?.at ?? 0);
+  return takenBack ? row.place : move.due;
+}
+
+export function movedOf(row: { id: string }, lane: LaneRow, move: Move, revokedSession: string | null): Moved {
+  const event = move.events.find(({ from, to }) => from !== to);
+  if (event === undefined) throw new Error(`a move of ${row.id} moves nothing`);
+  return {
+    jobId: row.id,
+    tenant: lane.tenant,
+    workflow: lane.workflow,
+    event: event.type,
+    status: move.to,
+    attempt: move.attempt,
+    code: event.code ?? null,
+    worker: event.worker ?? null,
+    revokedSession,
+    due: move.due,
+  };
+}

@@ -1,0 +1,18 @@
+/** Numbers that are handed out once: they only grow, over every process and restart. */
+import type { Connection } from './connection.ts';
+import { prepared } from './statements.ts';
+
+export class Numbers {
+  readonly #sql;
+
+  constructor(connection: Connection) {
+    this.#sql = prepared<{ take: { value: number } }>(connection.db, 'numbers');
+  }
+
+  /** The first of `count` numbers in a row. Only within a write. */
+  take(name: 'token' | 'job', count: number): number {
+    const row = this.#sql.take.get({ name, count });
+    if (row === undefined) throw new Error(`the store has no counter ${name}`);
+    return row.value - count + 1;
+  }
+}

@@ -1,0 +1,84 @@
+/** Rows of the tables, and what they mean in the domain's words. */
+import type { Known } from '../../domain/decide.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import type { Decision, JobEvent, Limits, Status } from '../../domain/record.ts';
+
+/** As much of a job as a decision and the writing of its move need: the row of `jobs` with its lease joined in. */
+export interface KnownRow {
+  number: number;
+  id: string;
+  lane: number;
+  status: Exclude<Status, 'running'>;
+  priority: number;
+  place: number;
+  attempt: number;
+  used: number;
+  replays: number;
+  timeout_ms: number;
+  max_attempts: number;
+  deadline_at: number;
+  deadline_ms: number;
+  run_at: number;
+  keyed: number;
+  decision: string | null;
+  token: number | null;
+  session: string | null;
+  worker: string | null;
+  since: number | null;
+}
+
+export function knownOf(row: KnownRow): Known {
+  const running = row.since === null ? null : { since: row.since, worker: row.worker ?? '' };
+  const taken = running === null ? 0 : 1;
+  return {
+    jobId: row.id,
+    status: running === null ? row.status : 'running',
+    attempt: row.attempt + taken,
+    used: row.used + taken,
+    replays: row.replays,
+    limits: limitsOf(row),
+    decision: row.decision === null ? null : (JSON.parse(row.decision) as Decision),
+    running,
+  };
+}
+
+export function limitsOf(
+  row: Pick<KnownRow, 'timeout_ms' | 'max_attempts' | 'deadline_at' | 'deadline_ms'>,
+): Limits {
+  return {
+    timeoutMs: row.timeout_ms,
+    maxAttempts: row.max_attempts,
+    deadlineAt: row.deadline_at,
+    deadlineMs: row.deadline_ms,
+  };
+}
+
+/** The event that a lease stands for until its attempt ends. */
+export function runningEvent(lease: { since: number; attempt: number; worker: string }): JobEvent {
+  const { since, attempt, worker } = lease;
+  return { type: 'running', from: 'queued', to: 'running', at: since, attempt, worker };
+}
+
+/** One JSON object a line. JSON escapes line feeds, U+0000 and lone surrogates, so any text survives. */
+export function toLines(entries: readonly object[]): string {
+  let text = '';
+  for (const entry of entries) text += `${JSON.stringify(entry)}\n`;
+  return text;
+}
+
+export function fromLines<Entry>(text: string): Entry[] {
+  return text === '' ? [] : (JSON.parse(`[${text.trimEnd().replaceAll('\n', ',')}]`) as Entry[]);
+}
+
+export function labelsOf(text: string | null): Record<string, string> {
+  return text === null ? {} : (JSON.parse(text) as Record<string, string>);
+}
+
+export function parsed<Value = JsonValue>(text: string): Value {
+  return JSON.parse(text) as Value;
+}
+
+/** Free text as the tables keep it. */
+export function quoted(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,59 @@
+/** Workers' boots: one heartbeat each, which also brings the news of attempts that were taken away. */
+import type { JobStore } from '../../ports/job-store.ts';
+import type { StoreContext } from './context.ts';
+import { prepared } from './statements.ts';
+
+export interface SessionRow {
+  session: string;
+  lease_ms: number;
+  expires_at: number;
+  reaped_at: number | null;
+}
+
+type SessionVerbs = Pick<JobStore, 'openSession' | 'renew' | 'closeSession'>;
+
+export function sessionVerbs({ connection, now }: StoreContext): SessionVerbs {
+  const sql = prepared<{
+    elsewhere: { worker: string; host: string };
+    find: SessionRow;
+    open: never;
+    extend: never;
+    revoked: { job_id: string; token: number };
+    forgetRevoked: never;
+    holdsLease: { held: 1 };
+    close: never;
+  }>(connection.db, 'sessions');
+
+  /** A WAL is shared by memory, which machines do not share: two of them on one file would corrupt it. */
+  function refuseOtherHosts(host: string): void {
+    const other = sql.elsewhere.get({ host, now: now() });
+    if (other === undefined) return;
+    throw new Error(
+      `a worker on another machine (${other.worker} on ${other.host}) uses this SQLite store: ` +
+        'SQLite serves the processes of one machine only',
+    );
+  }
+
+  return {
+    openSession: ({ session, worker, host, leaseMs }) =>
+      connection.write(() => {
+        refuseOtherHosts(host);
+        const params = { session, worker, host, lease_ms: leaseMs, expires_at: now() + leaseMs };
+        if (sql.open.run(params) === 0) throw new Error(`the session ${session} was reaped; open another`);
+      }),
+
+    renew: ({ session }) =>
+      connection.write(() => {
+        if (sql.extend.run({ session, now: now() }) === 0) return { lost: true, revoked: [] };
+        const revoked = sql.revoked.all({ session });
+        return { lost: false, revoked: revoked.map(({ job_id, token }) => ({ jobId: job_id, token })) };
+      }),
+
+    closeSession: ({ session }) =>
+      connection.write(() => {
+        if (sql.holdsLease.get({ session }) !== undefined) return;
+        sql.forgetRevoked.run({ session });
+        sql.close.run({ session });
+      }),
+  };
+}

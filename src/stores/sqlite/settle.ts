@@ -1,0 +1,42 @@
+/** The ends of attempts, and how far they are: each fenced by the token of its lease. */
+import type { InlineBlob, JobStore, Settled, Settlement } from '../../ports/job-store.ts';
+import type { StoreContext } from './context.ts';
+import type { KnownRow } from './rows.ts';
+import { prepared } from './statements.ts';
+
+export function settleVerbs({ connection, moves, now }: StoreContext): Pick<JobStore, 'settle' | 'progress'> {
+  const sql = prepared<{ held: KnownRow; addBlob: never; sameBlob: { same: 1 }; progress: never }>(
+    connection.db,
+    'settle',
+  );
+
+  function one({ jobId, token, command, blobs }: Settlement, at: number): Settled {
+    const row = sql.held.get({ id: jobId, token });
+    if (row === undefined) return { refused: 'lease_lost' };
+    const { move } = moves.decide(row, command, at);
+    if (move === undefined) return { refused: 'lease_lost' };
+    for (const blob of blobs) keep(blob);
+    return { moved: moves.write(row, move, at, { revoke: false }) };
+  }
+
+  /** URIs carry the token of an attempt, so bytes are never replaced by others: that would be a defect of the caller. */
+  function keep({ uri, mediaType, bytes }: InlineBlob): void {
+    const params = { uri, media_type: mediaType, bytes };
+    if (sql.addBlob.run(params) === 1 || sql.sameBlob.get(params) !== undefined) return;
+    throw new Error(`${uri} holds other bytes already`);
+  }
+
+  return {
+    settle: (settlements) =>
+      connection.write(() => {
+        const at = now();
+        return settlements.map((settlement) => one(settlement, at));
+      }),
+
+    progress: ({ jobId, token, progress }) =>
+      connection.write(() => {
+        const text = JSON.stringify({ ...progress, at: now() });
+        return sql.progress.run({ id: jobId, token, progress: text }) === 1;
+      }),
+  };
+}

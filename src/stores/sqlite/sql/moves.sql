@@ -1,0 +1,42 @@
+-- name: write
+UPDATE jobs SET
+  status = :status, place = :place, attempt = :attempt, used = :used, replays = :replays,
+  updated_at = :now, started_at = coalesce(started_at, :started_at), finished_at = :finished_at,
+  event_count = event_count + :event_count, events = events || :events, errors = errors || :errors,
+  artifact = :artifact, artifacts = :artifacts, decision = :decision
+WHERE number = :number;
+
+-- name: renewLimits
+UPDATE jobs SET
+  lane = :lane, timeout_ms = :timeout_ms, max_attempts = :max_attempts,
+  deadline_at = :deadline_at, deadline_ms = :deadline_ms
+WHERE number = :number;
+
+-- name: endLease
+DELETE FROM leases WHERE job = :job AND token = :token;
+
+-- name: revoke
+INSERT INTO revocations (session, token, job_id) VALUES (:session, :token, :job_id);
+
+-- name: addReady
+INSERT INTO ready (lane, priority, place, job, deadline_at)
+VALUES (:lane, :priority, :place, :job, :deadline_at);
+
+-- name: addScheduled
+INSERT INTO scheduled (due, job, lane, priority, deadline_at)
+VALUES (:due, :job, :lane, :priority, :deadline_at);
+
+-- name: dropReady
+DELETE FROM ready WHERE lane = :lane AND priority = :priority AND place = :place AND job = :job;
+
+-- name: dropScheduled
+DELETE FROM scheduled WHERE due = :due AND job = :job;
+
+-- name: ask
+INSERT INTO decisions (job, tenant, code, error) VALUES (:job, :tenant, :code, :error);
+
+-- name: answer
+DELETE FROM decisions WHERE job = :job;
+
+-- name: setKeyEnd
+UPDATE idempotency SET ended_at = :ended_at WHERE job = :job;

@@ -1,0 +1,2 @@
+-- name: take
+UPDATE counters SET value = value + :count WHERE name = :name RETURNING value;

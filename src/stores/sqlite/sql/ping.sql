@@ -1,0 +1,2 @@
+-- name: touch
+UPDATE counters SET value = :now WHERE name = 'ping';

@@ -1,0 +1,28 @@
+-- name: status
+SELECT j.id, j.lane, j.number, j.status, j.attempt, j.artifact, j.updated_at, j.event_count,
+  l.since, d.error
+FROM jobs j LEFT JOIN leases l ON l.job = j.number LEFT JOIN decisions d ON d.job = j.number
+WHERE j.id = :id;
+
+-- name: statusByNumber
+SELECT j.id, j.lane, j.number, j.status, j.attempt, j.artifact, j.updated_at, j.event_count,
+  l.since, d.error
+FROM jobs j LEFT JOIN leases l ON l.job = j.number LEFT JOIN decisions d ON d.job = j.number
+WHERE j.number = :number;
+
+-- name: job
+SELECT j.number, j.id, j.lane, j.status, j.priority, j.attempt, j.used, j.replays,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.run_at,
+  j.created_at, j.updated_at, j.started_at, j.finished_at, j.events, j.errors,
+  j.artifact, j.artifacts, j.decision,
+  q.input, q.input_ref, q.input_sha256, q.labels,
+  l.token, l.session, l.worker, l.attempt AS lease_attempt, l.since, l.hard_stop, l.progress,
+  s.expires_at
+FROM jobs j
+  CROSS JOIN requests q ON q.job = j.number
+  LEFT JOIN leases l ON l.job = j.number
+  LEFT JOIN sessions s ON s.session = l.session
+WHERE j.id = :id;
+
+-- name: inlineBlob
+SELECT uri, media_type, bytes FROM blobs WHERE uri = :uri;

@@ -1,0 +1,23 @@
+import { test } from 'vitest';
+import { openApi, ended } from './harness.ts';
+test('smoke', async () => {
+  const api = await openApi(); api.startWorker();
+  const show = async (r: Response) => console.log(r.status, Object.fromEntries(r.headers), (await r.text()).slice(0, 1500));
+  await show(await api.ask('/healthz'));await show(await api.ask('/readyz'));
+  await show(await api.ask('/openapi.json'));
+  await show(await api.ask('/ai-jobs', {json: {workflow:'echo', input:{a:1}}})); console.log(JSON.stringify(api.log.filter(l=>l.level!=='debug')));const id = await api.enqueue({ workflow: 'echo', input: { a: 1 } });
+  console.log(await ended(api, id));
+  for (const p of ['', '/record', '/record?view=brief', '/events', '/artifact', '/input', '/artifacts/x']) await show(await api.ask(`/ai-jobs/${id}${p}`));
+  await show(await api.ask('/ai-jobs', { json: { workflow: 'picky', input: {mode: 'c'}, x: 1, limits: { timeout_ms: 'x' } } }));
+  await show(await api.ask('/ai-jobs', { json: { workflow: 'picky', input: {mode: 'c'} } }));
+  await show(await api.ask('/ai-jobs?label.a=1'));
+  await show(await api.ask('/uploads', {method:'POST', body: 'hello', headers: {'content-type':'text/plain', 'content-disposition':'attachment; filename="a/b.txt"'} }));
+  const fd = new FormData(); fd.append('file', new Blob(['%PDF'], {type:'application/pdf'}), 'x.pdf');
+  await show(await api.ask('/uploads', {method:'POST', body: fd }));
+  await show(await api.ask('/keys', {json: {name:'n'}})); await show(await api.ask('/keys')); await show(await api.ask('/workflows'));
+  await show(await api.ask(`/ai-jobs/${id}/cancel`, {json: {reason:'n'}}));
+  await show(await api.ask(`/ai-jobs/${id}/events`, {headers: {accept:'text/event-stream'}}));
+  await show(await api.ask(`/nope`)); await show(await api.ask(`/ai-jobs`, {method:'PUT'}));
+  console.log(api.log.slice(0,3), api.log.filter(l=>l.level!=='debug'));
+  await api.close();
+});
