@@ -28,7 +28,7 @@ export const DEFAULT_SETTINGS: EngineSettings = {
   leaseMs: 10_000,
   concurrency: 100,
   graceMs: 5_000,
-  shutdownMs: 10_000,
+  shutdownMs: 5_000,
   maxInputBytes: 256 * 1024,
   maxUploadBytes: 50 * 1024 * 1024,
   maxOutputBytes: 10 * 1024 * 1024,

@@ -28,7 +28,7 @@ export interface Sweeper {
 
 const MAX_PERIOD_MS = 1000;
 const LIMIT = 500;
-const LAST_SWEEP_MS = 2000;
+const LAST_SWEEP_MS = 1000;
 
 export function createSweeper(deps: SweeperDeps): Sweeper {
   const { store, clock, settings } = deps;

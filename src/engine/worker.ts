@@ -59,8 +59,9 @@ export interface Worker {
 /** How often an idle worker asks by itself. */
 const POLL_MS = 500;
 const MIN_PAUSE_MS = 5;
-/** How long a stopping worker waits for the store to take its last words. */
-const LAST_WORDS_MS = 3000;
+/** How long a stopping worker waits for the store to take its last words, and then its goodbye. */
+const LAST_WORDS_MS = 2000;
+const GOODBYE_MS = 1000;
 
 /** What the parts of one worker share. */
 interface Parts {
@@ -94,7 +95,8 @@ export function createWorker(deps: WorkerDeps): Worker {
       closing.abort();
       const session = parts.session.id();
       const closed = loops.then(() => (session === null ? undefined : deps.store.closeSession({ session })));
-      await Promise.race([closed.catch(() => {}), after(deps.clock, LAST_WORDS_MS)]);
+      await Promise.race([closed.catch(() => {}), after(deps.clock, GOODBYE_MS)]);
+      killing.abort(); // what could not be written by now is left to the sweep of others
     },
     kill() {
       for (const controller of [killing, stopping, closing]) controller.abort();

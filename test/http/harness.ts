@@ -92,7 +92,8 @@ export async function openApi({ settings = {}, wrap, ...app }: ApiOptions = {}):
   const hono = createApp({ engine: wrap?.(parts.engine) ?? parts.engine, log: collector(log), ...app });
   const closers: (() => Promise<void>)[] = [];
   const fetch = async (request: Request) => hono.fetch(request);
-  const ask: Api['ask'] = (path, init = {}) => fetch(new Request(`http://claimcheck.test${path}`, withKey(init)));
+  const ask: Api['ask'] = (path, init = {}) =>
+    fetch(new Request(`http://claimcheck.test${path}`, withKey(init)));
   return {
     parts,
     log,
@@ -130,7 +131,9 @@ export function withKey({ json, ...init }: RequestInit & { json?: unknown }, key
 }
 
 /** The body of a problem, once it is seen to be one. */
-export async function problemOf(answer: Response): Promise<{ status: number; code: string; detail: string; errors: { path: string; message: string }[] }> {
+export async function problemOf(
+  answer: Response,
+): Promise<{ status: number; code: string; detail: string; errors: { path: string; message: string }[] }> {
   if (answer.headers.get('content-type') !== 'application/problem+json') {
     throw new Error(`no problem: ${answer.status} ${await answer.text()}`);
   }

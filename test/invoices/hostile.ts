@@ -20,9 +20,7 @@ function rawPdf(objects: readonly (string | Buffer)[], trailer = ''): Uint8Array
   const start = length;
   add(`xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`);
   for (const offset of offsets) add(`${String(offset).padStart(10, '0')} 00000 n \n`);
-  add(
-    `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R ${trailer}>>\nstartxref\n${start}\n%%EOF\n`,
-  );
+  add(`trailer\n<< /Size ${objects.length + 1} /Root 1 0 R ${trailer}>>\nstartxref\n${start}\n%%EOF\n`);
   return Buffer.concat(parts);
 }
 
@@ -63,16 +61,23 @@ export const encrypted = rawPdf(
   `/Encrypt 3 0 R /ID [<${'01'.repeat(16)}> <${'01'.repeat(16)}>] `,
 );
 
-export const noPages = rawPdf([
-  '<< /Type /Catalog /Pages 2 0 R >>',
-  '<< /Type /Pages /Kids [] /Count 0 >>',
-]);
+export const noPages = rawPdf(['<< /Type /Catalog /Pages 2 0 R >>', '<< /Type /Pages /Kids [] /Count 0 >>']);
 
-export const millionPages = rawPdf([
+/** One page that says it is a million. */
+export const claimsMillionPages = rawPdf([
   '<< /Type /Catalog /Pages 2 0 R >>',
   '<< /Type /Pages /Kids [3 0 R] /Count 1000000 >>',
   '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 1 1] >>',
 ]);
+
+/** A million pages that are all the same one. */
+export function millionPages(): Uint8Array {
+  return rawPdf([
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    `<< /Type /Pages /Kids [${'3 0 R '.repeat(1_000_000)}] /Count 1000000 >>`,
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 1 1] >>',
+  ]);
+}
 
 /** A page tree whose first child is the tree itself. */
 export const cyclicPages = rawPdf([
@@ -80,15 +85,16 @@ export const cyclicPages = rawPdf([
   '<< /Type /Pages /Parent 2 0 R /Kids [2 0 R 2 0 R] /Count 2 >>',
 ]);
 
-/** One page below a hundred thousand nodes. */
-export const deepPages = rawPdf([
-  '<< /Type /Catalog /Pages 2 0 R >>',
-  ...Array.from(
-    { length: 100_000 },
-    (_, depth) => `<< /Type /Pages ${depth === 0 ? '' : `/Parent ${depth + 1} 0 R `}/Kids [${depth + 3} 0 R] /Count 1 >>`,
-  ),
-  '<< /Type /Page /MediaBox [0 0 1 1] >>',
-]);
+/** One page below thirty thousand nodes. */
+export function deepPages(): Uint8Array {
+  const node = (depth: number) =>
+    `<< /Type /Pages ${depth === 0 ? '' : `/Parent ${depth + 1} 0 R `}/Kids [${depth + 3} 0 R] /Count 1 >>`;
+  return rawPdf([
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    ...Array.from({ length: 30_000 }, (_, depth) => node(depth)),
+    '<< /Type /Page /MediaBox [0 0 1 1] >>',
+  ]);
+}
 
 export const damaged = Buffer.from(`%PDF-1.7\n${'\u0000garbage\u00ff'.repeat(50)}`);
 
@@ -104,9 +110,9 @@ export function flateBomb(): Uint8Array {
   ]);
 }
 
-/** A content stream packed twice: some kilobytes, then a megabyte, then a gigabyte. */
+/** A content stream packed twice: less than a kilobyte that unpacks to a quarter of a gigabyte. */
 export function nestedBomb(): Uint8Array {
-  const once = deflateSync(Buffer.alloc(1024 * 1024 * 1024, ' '), { level: 9 });
+  const once = deflateSync(Buffer.alloc(256 * 1024 * 1024, ' '), { level: 9 });
   return onePage(stream('/Filter [/FlateDecode /FlateDecode]', deflateSync(once)));
 }
 

@@ -218,7 +218,9 @@ export const SAMPLES: readonly Sample[] = [
           ['Gesamtbetrag', '3.153,50 €'],
         ],
       );
-      paper.left(60, 780, 'Tischlerei Holzmann GmbH  Amtsgericht Köln HRB 12345  USt-IdNr. DE123456789', { size: 7 });
+      paper.left(60, 780, 'Tischlerei Holzmann GmbH  Amtsgericht Köln HRB 12345  USt-IdNr. DE123456789', {
+        size: 7,
+      });
     },
     says: {
       supplier: 'Tischlerei Holzmann GmbH',

@@ -1,0 +1,61 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import fc from 'fast-check';
+import { expect, it, onTestFinished } from 'vitest';
+import { createKeys, parseKey } from '../src/engine/keys.ts';
+import { openSqliteStore } from '../src/stores/sqlite/store.ts';
+import { DEFAULT_SETTINGS } from '../src/engine/settings.ts';
+
+const CALLER = { tenant: 'default', actor: 'local:test' };
+
+async function openKeys(bootstrapKey: string | null = null) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'claimcheck-keys-'));
+  const store = await openSqliteStore({ dataDir, rules: DEFAULT_SETTINGS });
+  onTestFinished(async () => {
+    await store.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  return { store, keys: createKeys({ keys: store.keys, bootstrapKey, tenant: 'default' }) };
+}
+
+it('a new key opens, and only its digest is stored', async () => {
+  const { store, keys } = await openKeys();
+  const { key, view } = await keys.createKey(CALLER, 'ci');
+  expect(key).toMatch(new RegExp(`^ck_${view.id}_[0-9a-z]{32}$`));
+  expect(await keys.authenticate(key)).toEqual({ tenant: 'default', actor: `key:${view.id}` });
+  const stored = JSON.stringify(await store.keys.list({ tenant: 'default' }));
+  expect(stored).not.toContain(parseKey(key)?.secret);
+});
+
+it('a revoked key opens nothing, and is revoked once', async () => {
+  const { keys } = await openKeys();
+  const { key, view } = await keys.createKey(CALLER, 'ci');
+  expect(await keys.revokeKey(CALLER, view.id)).toBe(true);
+  expect(await keys.authenticate(key)).toBeNull();
+  expect(await keys.revokeKey(CALLER, view.id)).toBe(false);
+});
+
+it('a key with one character changed fails its check digits before anything is looked up', async () => {
+  const { store, keys } = await openKeys();
+  const { key } = await keys.createKey(CALLER, 'ci');
+  await store.close(); // a look-up would reject now
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(key.length - 1),
+      fc.constantFrom(...'0123456789abcdefghjkmnpqrstvwxyz'),
+      async (at, other) => {
+        const typo = key.slice(0, at) + other + key.slice(at + 1);
+        if (typo !== key) expect(await keys.authenticate(typo)).toBeNull();
+      },
+    ),
+  );
+});
+
+it('a bootstrap key of any form opens as given, and nothing near it does', async () => {
+  const given = 'a key of an operator, 32 characters';
+  const { keys } = await openKeys(given);
+  expect(await keys.authenticate(given)).toEqual({ tenant: 'default', actor: 'key:bootstrap' });
+  expect(await keys.authenticate(`${given} `)).toBeNull();
+  expect(await keys.authenticate('')).toBeNull();
+});
