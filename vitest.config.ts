@@ -1,6 +1,12 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+/** @param path below src */
+const source = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url));
+
 export default defineConfig({
+  // The examples import the package by its name, as users do.
+  resolve: { alias: { 'claimcheck/testing': source('testing.ts'), claimcheck: source('index.ts') } },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     // The SQLite driver aborts the process when a worker thread that holds it is terminated.

@@ -5,6 +5,7 @@ import { ClaimcheckError, InvalidInputError, RetryableError, defineWorkflow } fr
 import { gate, openTemp } from './support/claimcheck.ts';
 
 const WAIT = { waitMs: 20_000 };
+const BOOTSTRAP = 'a bootstrap key for tests, 32 characters';
 
 const double = defineWorkflow({
   name: 'double',
@@ -90,6 +91,30 @@ describe('enqueue', () => {
     expect(again).toEqual(first);
     const other = await refusal(claimcheck.enqueue(double, { number: 2 }, once));
     expect(other.code).toBe('idempotency_key_reused');
+  });
+
+  it('tells a single job and a batch under one key apart, and one key and slash-number keys too', async () => {
+    const claimcheck = await openTemp([double], { bootstrapKey: BOOTSTRAP });
+    const post = async (path: string, key: string, body: object) => {
+      const response = await claimcheck.fetch(
+        new Request(`http://localhost${path}`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${BOOTSTRAP}`,
+            'content-type': 'application/json',
+            'idempotency-key': key,
+          },
+          body: JSON.stringify(body),
+        }),
+      );
+      return response.status;
+    };
+    const job = { workflow: 'double', input: { number: 1 } };
+    expect(await post('/ai-jobs/batch', 'k', { jobs: [job, job] })).toBe(202);
+    expect(await post('/ai-jobs/batch', 'k', { jobs: [job, job] })).toBe(202);
+    expect(await post('/ai-jobs', 'k/1', job)).toBe(202);
+    expect(await post('/ai-jobs', 'k', job)).toBe(422);
+    expect(await post('/ai-jobs/batch', 'k/1', { jobs: [job] })).toBe(422);
   });
 
   it('repeats its answer also when the deadline of the request has passed meanwhile', async () => {
@@ -228,7 +253,7 @@ describe('closing', () => {
       name: 'endless',
       version: '1',
       input: z.undefined(),
-      output: z.undefined(),
+      output: z.any(),
       run: async () => {
         running.open();
         await new Promise(() => {});

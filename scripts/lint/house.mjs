@@ -66,8 +66,6 @@ const HOUSE = {
     packages: [
       'hono',
       '@hono/node-server',
-      '@hono/standard-validator',
-      'hono-openapi',
       'zod',
       '@fastify/busboy',
       '@standard-schema/spec',

@@ -7,7 +7,7 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [key:
 export const MAX_JSON_DEPTH = 64;
 
 /** So is a value with more parts than this: objects shared a few dozen times over would be walked for ever. */
-export const MAX_JSON_VALUES = 5_000_000;
+const MAX_JSON_VALUES = 5_000_000;
 
 /** Appends a reference token to a JSON Pointer (RFC 6901). */
 export function pointer(path: string, key: string | number): string {

@@ -95,6 +95,20 @@ describe('what else is thrown', () => {
     expect(classify(error).code).toBe(refused ? 'workflow_error' : 'upstream_unavailable');
   });
 
+  test('is told with its causes, each once, five levels deep at most', () => {
+    const socket = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
+    const { text } = classify(new TypeError('fetch failed', { cause: socket }));
+    expect(text).toMatch(/^TypeError: fetch failed\n[^]*\ncaused by: Error: other side closed\n/);
+    expect(text.split('caused by: ')).toHaveLength(2);
+    const circle = new Error('round');
+    circle.cause = circle;
+    expect(classify(circle).text).not.toContain('caused by');
+    let deep = new Error('level 0');
+    for (let level = 1; level < 9; level += 1) deep = new Error(`level ${level}`, { cause: deep });
+    expect(classify(deep).text.split('caused by: ')).toHaveLength(5);
+    expect(classify(new Error('x', { cause: 'plain text' })).text).toMatch(/\ncaused by: plain text$/);
+  });
+
   test.each([
     new Error('x'),
     new TypeError('undefined is not a function'),

@@ -93,6 +93,7 @@ export interface Thrown {
 
 const TEXT_LIMIT = 20_000;
 const MESSAGE_LIMIT = 500;
+const CAUSES_LIMIT = 5;
 
 /** System and undici error codes of faults that pass by themselves. */
 const TRANSIENT = new Set([
@@ -148,10 +149,17 @@ function isTransient(thrown: unknown, seen: Set<object>): boolean {
   return isTransient(read(thrown, 'cause'), seen);
 }
 
+/** With its causes: `fetch failed` alone explains nothing. */
 function describe(thrown: unknown): string {
-  const stack = read(thrown, 'stack');
-  if (typeof stack === 'string' && stack !== '') return bounded(stack, TEXT_LIMIT);
-  return bounded(show(thrown), TEXT_LIMIT);
+  const told = new Set<unknown>();
+  const texts: string[] = [];
+  for (let next = thrown; told.size < CAUSES_LIMIT && !told.has(next); next = read(next, 'cause')) {
+    if (next === undefined && told.size > 0) break;
+    told.add(next);
+    const stack = read(next, 'stack');
+    texts.push(bounded(typeof stack === 'string' && stack !== '' ? stack : show(next), TEXT_LIMIT));
+  }
+  return bounded(texts.join('\ncaused by: '), TEXT_LIMIT);
 }
 
 function show(value: unknown): string {

@@ -31,7 +31,7 @@ export const STILL_EVENTS: readonly EventType[] = [
 ];
 
 /** The only causes that take a job from queued straight to dead letter. */
-export const QUEUED_DEATHS: readonly string[] = ['deadline_exceeded', 'cancelled'];
+const QUEUED_DEATHS: readonly string[] = ['deadline_exceeded', 'cancelled'];
 
 export function isLegalEvent(event: JobEvent): boolean {
   if (STILL_EVENTS.includes(event.type)) return event.from === event.to;

@@ -49,7 +49,11 @@ export function createArtifactReaders(deps: ArtifactDeps): ArtifactReaders {
         const ref = job.inputRef;
         const upload = ref === null ? null : await deps.store.uploads.find({ tenant: job.tenant, ref });
         if (upload === null) return refused('not_found', 'The job refers to no file.');
-        return open(deps, { ...upload, uri: upload.ref }, upload.ref.split('/').at(-1) ?? 'input');
+        return open(
+          deps,
+          { ...upload, uri: upload.ref },
+          upload.fileName ?? upload.ref.split('/').at(-1) ?? 'input',
+        );
       }),
   };
 }

@@ -62,7 +62,7 @@ export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enq
         .filter((result) => result.ok)
         .map((result, index) => ({
           ...result.value,
-          idempotency: idempotency(options.idempotencyKey, requests, `/${index}`),
+          idempotency: idempotency(options.idempotencyKey, requests, index === 0 ? '' : `\n${index}`),
         }));
       return write(jobs, at);
     },
@@ -87,7 +87,10 @@ function refusedByStore(
   );
 }
 
-/** Every job of a batch has an entry of its own, which stands for the whole batch. */
+/**
+ * Every job of a batch has an entry of its own, which stands for the whole batch: the first under the key itself, the others
+ * behind a line break, which no caller's key can have.
+ */
 function idempotency(key: string | undefined, request: JobRequest | JobRequest[], suffix: string) {
   if (key === undefined) return null;
   const value = JSON.parse(JSON.stringify(request)) as JsonValue;

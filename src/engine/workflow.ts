@@ -30,16 +30,16 @@ export interface RunContext<Input> {
   /** Writes lines that carry the job's id and the attempt. */
   log: Log;
   /** Says how far the attempt is, from 0 to 1; the newest wins, and no call waits for the store. */
-  progress(fraction: number, note?: string): void;
+  progress: (fraction: number, note?: string) => void;
   /**
    * Keeps a named artifact of the workflow's own (a PDF, an image). It belongs to the job once the attempt
    * completes. Names: letters, digits, `.`, `_`, `-`, at most 100, not starting with a dot.
    */
-  saveArtifact(
+  saveArtifact: (
     name: string,
     body: Uint8Array | string | AsyncIterable<Uint8Array>,
     mediaType: string,
-  ): Promise<void>;
+  ) => Promise<void>;
   jobId: string;
   attempt: number;
   labels: Readonly<Record<string, string>>;

@@ -130,7 +130,8 @@ export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimc
   });
   parts.sweeper.start();
   const basePath = options.basePath ?? '';
-  const app = createApp({ engine: parts.engine, log: telemetry.log, basePath });
+  const limits = { uploadBytes: parts.settings.maxUploadBytes };
+  const app = createApp({ engine: parts.engine, log: telemetry.log, basePath, limits });
   const caller = { tenant: DEFAULT_TENANT, actor: options.actor ?? `local:${userInfo().username}` };
   return {
     ...jobVerbs(parts, caller, basePath),

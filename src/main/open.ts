@@ -51,7 +51,11 @@ export interface Parts {
   settings: EngineSettings;
   sweeper: Sweeper;
   /** `onSession` hears the id of each session before it is opened, so that whoever outlives the worker can reap it. */
-  createWorker(options?: { name?: string; onStuck?: () => void; onSession?: (session: string) => void }): Worker;
+  createWorker(options?: {
+    name?: string;
+    onStuck?: () => void;
+    onSession?: (session: string) => void;
+  }): Worker;
   /** Stops the sweeper and closes the store, in bounded time. Workers are stopped by whoever made them. */
   close(): Promise<void>;
 }

@@ -24,9 +24,11 @@ const echo: WorkflowDefinition = {
   input: z.unknown(),
   output: z.unknown(),
   inputFile: 'optional',
-  async run({ input, saveArtifact }) {
+  async run(context) {
+    const { input } = context;
     if (isObject(input) && typeof input['save'] === 'string') {
-      await saveArtifact(input['save'], 'named bytes', String(input['media'] ?? 'text/html'));
+      const media = typeof input['media'] === 'string' ? input['media'] : 'text/plain';
+      await context.saveArtifact(input['save'], 'named bytes', media);
     }
     if (isObject(input) && input['fail'] === true) throw new Error('a secret that no caller sees');
     return { value: input ?? null };
@@ -38,7 +40,7 @@ const picky: WorkflowDefinition = {
   version: '1',
   input: z.strictObject({ mode: z.enum(['a', 'b']) }),
   output: z.object({ ok: z.string() }),
-  run: () => ({ wrong: true }) as unknown as { ok: string },
+  run: () => ({ wrong: true }),
 };
 
 /** Runs until its signal fires. */
@@ -53,7 +55,7 @@ const endless: WorkflowDefinition = {
     }),
 };
 
-export interface LogLine {
+interface LogLine {
   level: string;
   fields: Record<string, unknown>;
   message: string;
@@ -61,6 +63,7 @@ export interface LogLine {
 
 export interface Api {
   parts: Parts;
+  dataDir: string;
   log: LogLine[];
   /** Sends a request with the bootstrap key; an object as `json` becomes a JSON body. */
   ask(path: string, init?: RequestInit & { json?: unknown }): Promise<Response>;
@@ -96,6 +99,7 @@ export async function openApi({ settings = {}, wrap, ...app }: ApiOptions = {}):
     fetch(new Request(`http://claimcheck.test${path}`, withKey(init)));
   return {
     parts,
+    dataDir,
     log,
     fetch,
     ask,
@@ -163,4 +167,12 @@ function collector(lines: LogLine[], mode: 'on' | 'off' = 'on'): Log {
     error: add('error'),
     child: () => collector(lines, mode),
   };
+}
+
+export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
 }

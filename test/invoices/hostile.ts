@@ -70,11 +70,11 @@ export const claimsMillionPages = rawPdf([
   '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 1 1] >>',
 ]);
 
-/** A million pages that are all the same one. */
-export function millionPages(): Uint8Array {
+/** A hundred thousand pages that are all the same one. */
+export function manyPages(): Uint8Array {
   return rawPdf([
     '<< /Type /Catalog /Pages 2 0 R >>',
-    `<< /Type /Pages /Kids [${'3 0 R '.repeat(1_000_000)}] /Count 1000000 >>`,
+    `<< /Type /Pages /Kids [${'3 0 R '.repeat(100_000)}] /Count 100000 >>`,
     '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 1 1] >>',
   ]);
 }
@@ -85,23 +85,23 @@ export const cyclicPages = rawPdf([
   '<< /Type /Pages /Parent 2 0 R /Kids [2 0 R 2 0 R] /Count 2 >>',
 ]);
 
-/** One page below thirty thousand nodes. */
+/** One page below ten thousand nodes. */
 export function deepPages(): Uint8Array {
   const node = (depth: number) =>
     `<< /Type /Pages ${depth === 0 ? '' : `/Parent ${depth + 1} 0 R `}/Kids [${depth + 3} 0 R] /Count 1 >>`;
   return rawPdf([
     '<< /Type /Catalog /Pages 2 0 R >>',
-    ...Array.from({ length: 30_000 }, (_, depth) => node(depth)),
+    ...Array.from({ length: 10_000 }, (_, depth) => node(depth)),
     '<< /Type /Page /MediaBox [0 0 1 1] >>',
   ]);
 }
 
 export const damaged = Buffer.from(`%PDF-1.7\n${'\u0000garbage\u00ff'.repeat(50)}`);
 
-/** A few megabytes that unpack to two gigabytes. */
+/** A megabyte that unpacks to one gigabyte. */
 export function flateBomb(): Uint8Array {
-  const half = deflateSync(Buffer.alloc(64 * 1024 * 1024, ' '));
-  const parts = Array.from({ length: 32 }, () => stream('/Filter /FlateDecode', half));
+  const packed = deflateSync(Buffer.alloc(16 * 1024 * 1024, ' '));
+  const parts = Array.from({ length: 64 }, () => stream('/Filter /FlateDecode', packed));
   return rawPdf([
     '<< /Type /Catalog /Pages 2 0 R >>',
     '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',

@@ -12,19 +12,52 @@ export interface Paper {
   newPage(): void;
 }
 
+/** A made-up invoice and what is on it. */
+export interface Sample {
+  name: string;
+  draw(paper: Paper): void;
+  says: { supplier: string; number: string; date: string; amount: string; currency: string };
+}
+
 interface Style {
   size?: number;
   bold?: boolean;
 }
 
+/** Rows of cells from `y` on: the first cell starts at its column, the others end at theirs. Gives the y after the last row. */
+export function rows(
+  paper: Paper,
+  y: number,
+  columns: readonly number[],
+  table: readonly (readonly string[])[],
+): number {
+  let line = y;
+  for (const row of table) {
+    for (const [index, text] of row.entries()) {
+      const x = columns[index] ?? 0;
+      if (index === 0) paper.left(x, line, text);
+      else paper.right(x, line, text);
+    }
+    line += 16;
+  }
+  return line;
+}
+
 const A4: [number, number] = [595, 842];
 
-export async function drawPdf(draw: (paper: Paper) => void): Promise<Uint8Array> {
+/** One document, each drawing on pages of its own; `pages` are how many each has. */
+export async function drawPdf(
+  drawings: readonly ((paper: Paper) => void)[],
+): Promise<{ pdf: Uint8Array; pages: number[] }> {
   const document = await PDFDocument.create();
   const plain = await document.embedFont(StandardFonts.Helvetica);
   const bold = await document.embedFont(StandardFonts.HelveticaBold);
-  draw(paperOn(document, plain, bold));
-  return await document.save();
+  const pages = drawings.map((draw) => {
+    const before = document.getPageCount();
+    draw(paperOn(document, plain, bold));
+    return document.getPageCount() - before;
+  });
+  return { pdf: await document.save(), pages };
 }
 
 function paperOn(document: PDFDocument, plain: PDFFont, bold: PDFFont): Paper {

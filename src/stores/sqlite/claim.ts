@@ -4,12 +4,12 @@
  *
  * A claim does not write the record. The lease is the `running` event until the attempt ends.
  */
-import type { Move } from '../../domain/decide.ts';
-import type { ClaimedJob, JobStore, Moved } from '../../ports/job-store.ts';
+import type { Known, Move } from '../../domain/decide.ts';
+import type { ClaimedJob, JobStore, Lane } from '../../ports/job-store.ts';
 import type { StoreContext } from './context.ts';
+import type { LaneRow } from './lanes.ts';
 import { movedOf } from './moves.ts';
-import { labelsOf, limitsOf, parsed } from './rows.ts';
-import type { KnownRow } from './rows.ts';
+import { decisionOf, labelsOf, limitsOf, parsed } from './rows.ts';
 import type { SessionRow } from './sessions.ts';
 import { prepared } from './statements.ts';
 import { Turns } from './turns.ts';
@@ -17,7 +17,19 @@ import { Turns } from './turns.ts';
 /** At most so many due jobs are promoted, and so many expired ones dropped, by one claim. */
 const ASIDE_LIMIT = 1000;
 
-interface ReadyRow extends KnownRow {
+interface ReadyRow {
+  number: number;
+  priority: number;
+  place: number;
+  id: string;
+  attempt: number;
+  used: number;
+  replays: number;
+  timeout_ms: number;
+  max_attempts: number;
+  deadline_at: number;
+  deadline_ms: number;
+  decision: string | null;
   input: string;
   input_ref: string | null;
   labels: string | null;
@@ -26,6 +38,13 @@ interface ReadyRow extends KnownRow {
 interface ReadyLane {
   key: number;
   tenant: string;
+}
+
+interface Holder {
+  session: string;
+  worker: string;
+  token: number;
+  since: number;
 }
 
 interface ReadyTenant {
@@ -37,104 +56,131 @@ type Claimed = Awaited<ReturnType<JobStore['claim']>>;
 type ClaimParams = Parameters<JobStore['claim']>[0];
 
 export function claimVerb(context: StoreContext): JobStore['claim'] {
-  const { connection, lanes, moves, numbers } = context;
-  const sql = prepared<{
-    promote: never;
-    dropPromoted: never;
-    lanesWithReady: { lane: number; tenant: string };
-    first: ReadyRow;
-    leave: never;
-    lease: never;
-  }>(connection.db, 'claim');
-  const { find: session } = prepared<{ find: SessionRow }>(connection.db, 'sessions');
-  const tenantTurns = new Turns<string>();
-  const laneTurns = new Map<string, Turns<number>>();
+  const claims = new Claims(context);
+  return (params) => context.connection.write(() => claims.claim(params));
+}
 
-  function claim(params: ClaimParams): Claimed {
-    const now = context.now();
+class Claims {
+  readonly #context: StoreContext;
+  readonly #sql;
+  readonly #session;
+  readonly #tenantTurns = new Turns<string>();
+  readonly #laneTurns = new Map<string, Turns<number>>();
+
+  constructor(context: StoreContext) {
+    const { db } = context.connection;
+    this.#context = context;
+    this.#sql = prepared<{
+      promote: never;
+      dropPromoted: never;
+      lanesWithReady: { lane: number; tenant: string };
+      first: ReadyRow;
+      leave: never;
+      lease: never;
+    }>(db, 'claim');
+    this.#session = prepared<{ find: SessionRow }>(db, 'sessions').find;
+  }
+
+  claim(params: ClaimParams): Claimed {
+    const now = this.#context.now();
     const claimed: Claimed = { lost: false, now, jobs: [], moved: [] };
-    if (session.get({ session: params.session })?.reaped_at !== null) return { ...claimed, lost: true };
-    promoteDue(now);
-    const tenants = byTenant(params.lanes.flatMap(readyLanes));
-    tenantTurns.take(tenants, params.limit, (tenant, limit) =>
-      turnsOf(tenant.key).take(tenant.lanes, limit, (lane, share) => takeFrom(lane, share, params, claimed)),
+    const { session } = params;
+    if (this.#session.get({ session })?.reaped_at !== null) return { ...claimed, lost: true };
+    this.#promoteDue(now);
+    const tenants = byTenant(params.lanes.flatMap((lane) => this.#readyLanes(lane)));
+    this.#tenantTurns.take(tenants, params.limit, ({ key, lanes }, limit) =>
+      this.#turnsOf(key).take(lanes, limit, (lane, share) => this.#takeFrom(lane, share, params, claimed)),
     );
     return claimed;
   }
 
-  function promoteDue(now: number): void {
+  #promoteDue(now: number): void {
     const due = { now, limit: ASIDE_LIMIT };
-    if (sql.promote.run(due) > 0) sql.dropPromoted.run(due);
+    if (this.#sql.promote.count(due) > 0) this.#sql.dropPromoted.run(due);
   }
 
-  function readyLanes(lane: ClaimParams['lanes'][number]): ReadyLane[] {
+  #readyLanes(lane: Lane): ReadyLane[] {
     const { workflow, version, outputSchemaSha256: output_schema_sha256 } = lane;
-    const found = sql.lanesWithReady.all({ workflow, version, output_schema_sha256 });
+    const found = this.#sql.lanesWithReady.all({ workflow, version, output_schema_sha256 });
     return found.map((row) => ({ key: row.lane, tenant: row.tenant }));
   }
 
-  function turnsOf(tenant: string): Turns<number> {
-    const turns = laneTurns.get(tenant) ?? new Turns<number>();
-    laneTurns.set(tenant, turns);
+  #turnsOf(tenant: string): Turns<number> {
+    const turns = this.#laneTurns.get(tenant) ?? new Turns<number>();
+    this.#laneTurns.set(tenant, turns);
     return turns;
   }
 
   /** Takes up to `limit` jobs; those found dead on the way do not count. */
-  function takeFrom(lane: ReadyLane, limit: number, params: ClaimParams, claimed: Claimed): number {
+  #takeFrom({ key: lane }: ReadyLane, limit: number, params: ClaimParams, claimed: Claimed): number {
     let taken = 0;
     while (taken < limit && claimed.moved.length - claimed.jobs.length < ASIDE_LIMIT) {
-      const rows = sql.first.all({ lane: lane.key, limit: limit - taken });
+      const rows = this.#sql.first.all({ lane, limit: limit - taken });
       if (rows.length === 0) break;
-      taken += takeRows(rows, params, claimed);
+      taken += this.#takeRows(rows, this.#context.lanes.get(lane), params, claimed);
     }
     return taken;
   }
 
-  function takeRows(rows: ReadyRow[], params: ClaimParams, claimed: Claimed): number {
-    const before = claimed.jobs.length;
-    let token = numbers.take('token', rows.length);
-    for (const row of rows) {
-      const { move, refusal } = moves.decide(row, { type: 'claim', worker: params.worker }, claimed.now);
+  #takeRows(rows: ReadyRow[], lane: LaneRow, { session, worker }: ClaimParams, claimed: Claimed): number {
+    const { moves, numbers } = this.#context;
+    const { jobs, moved, now } = claimed;
+    const before = jobs.length;
+    const firstToken = numbers.take('token', rows.length);
+    for (const [index, row] of rows.entries()) {
+      const { move, refusal } = moves.decide(readyOf(row), { type: 'claim', worker }, now);
       if (move === undefined) throw new Error(`${row.id} is ready and cannot be claimed: ${refusal.refused}`);
-      if (move.to !== 'running') {
-        claimed.moved.push(moves.write(row, move, claimed.now, { revoke: false }));
-        continue;
+      if (move.to === 'running') {
+        const token = firstToken + index;
+        this.#lease(row, lane, move, { session, worker, token, since: now });
+        moved.push(movedOf(row, lane, move, null));
+        jobs.push(claimedJob(row, lane, move, token));
+      } else {
+        moved.push(moves.write(moves.queuedJob(row.number), move, now, { revoke: false }));
       }
-      claimed.moved.push(lease(row, move, token, params, claimed.now));
-      claimed.jobs.push(claimedJob(row, move, token));
-      token += 1;
     }
-    return claimed.jobs.length - before;
+    return jobs.length - before;
   }
 
-  function lease(row: ReadyRow, move: Move, token: number, params: ClaimParams, since: number): Moved {
-    const { lane, priority, place, number: job } = row;
-    const { session, worker } = params;
-    const hard_stop = Math.min(since + move.limits.timeoutMs, move.limits.deadlineAt);
-    if (sql.leave.run({ lane, priority, place, job }) !== 1) throw new Error(`${row.id} is not where it was ready`);
-    sql.lease.run({ job, token, session, worker, attempt: move.attempt, since, hard_stop });
-    return movedOf(row, lanes.get(lane), move, null);
+  #lease(row: ReadyRow, { lane }: LaneRow, { attempt, limits }: Move, holder: Holder): void {
+    const { priority, place, number: job } = row;
+    const { session, worker, token, since } = holder;
+    const hard_stop = Math.min(since + limits.timeoutMs, limits.deadlineAt);
+    this.#sql.leave.run({ lane, priority, place, job });
+    this.#sql.lease.run({ job, token, session, worker, attempt, since, hard_stop });
   }
+}
 
-  function claimedJob(row: ReadyRow, move: Move, token: number): ClaimedJob {
-    const lane = lanes.get(row.lane);
-    return {
-      jobId: row.id,
-      tenant: lane.tenant,
-      workflow: lane.workflow,
-      version: lane.version,
-      outputSchemaSha256: lane.output_schema_sha256,
-      input: parsed(row.input),
-      inputRef: row.input_ref,
-      labels: labelsOf(row.labels),
-      limits: limitsOf(row),
-      attempt: move.attempt,
-      used: move.used,
-      token,
-    };
-  }
+function claimedJob(row: ReadyRow, lane: LaneRow, move: Move, token: number): ClaimedJob {
+  return {
+    jobId: row.id,
+    tenant: lane.tenant,
+    workflow: lane.workflow,
+    version: lane.version,
+    outputSchemaSha256: lane.output_schema_sha256,
+    input: parsed(row.input),
+    inputRef: row.input_ref,
+    labels: labelsOf(row.labels),
+    limits: move.limits,
+    attempt: move.attempt,
+    used: move.used,
+    token,
+  };
+}
 
-  return (params) => connection.write(() => claim(params));
+function readyOf(row: ReadyRow): Known {
+  const { id, attempt, used, replays } = row;
+  const limits = limitsOf(row);
+  return {
+    jobId: id,
+    status: 'queued',
+    attempt,
+    used,
+    replays,
+    limits,
+    decision: decisionOf(row),
+    running: null,
+  };
 }
 
 function byTenant(lanes: ReadyLane[]): ReadyTenant[] {

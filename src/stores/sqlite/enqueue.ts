@@ -6,7 +6,6 @@ import { accept } from '../../domain/accept.ts';
 import type { Accepted, NewJob } from '../../domain/accept.ts';
 import type { Enqueued, JobStore, Moved } from '../../ports/job-store.ts';
 import type { StoreContext } from './context.ts';
-import type { LaneRow } from './lanes.ts';
 import { quoted, toLines } from './rows.ts';
 import { prepared } from './statements.ts';
 
@@ -16,68 +15,79 @@ interface Checked {
 }
 
 export function enqueueVerb(context: StoreContext): JobStore['enqueue'] {
-  const { connection, lanes, moves, numbers, rules } = context;
-  const sql = prepared<{
-    findKey: { job_id: string; request_sha256: string };
-    addJob: never;
-    addRequest: never;
-    addLabel: never;
-    addKey: never;
-  }>(connection.db, 'enqueue');
+  const intake = new Intake(context);
+  return (requests) =>
+    context.connection.write(() => {
+      const now = context.now();
+      return requests.map((jobs) => intake.take(jobs, now));
+    });
+}
 
-  function one(jobs: NewJob[], now: number): Enqueued {
-    const known = repeated(jobs);
+class Intake {
+  readonly #context: StoreContext;
+  readonly #sql;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#sql = prepared<{
+      findKey: { job_id: string; request_sha256: string };
+      addJob: never;
+      addRequest: never;
+      addLabel: never;
+      addKey: never;
+    }>(context.connection.db, 'enqueue');
+  }
+
+  /** Takes all of one caller's jobs, or none. */
+  take(jobs: NewJob[], now: number): Enqueued {
+    const known = this.#repeated(jobs);
     if (known !== null) return known;
     const checked: Checked[] = [];
     for (const [index, job] of jobs.entries()) {
-      const { accepted, issues } = accept(job, rules.caps, now);
+      const { accepted, issues } = accept(job, this.#context.rules.caps, now);
       if (accepted === null) return { outcome: 'invalid', index, issues };
       checked.push({ job, accepted });
     }
-    const first = numbers.take('job', checked.length);
-    const moved = checked.map((entry, index) => write(entry, first + index, now));
+    const first = this.#context.numbers.take('job', checked.length);
+    const moved = checked.map((entry, index) => this.#write(entry, first + index, now));
     return { outcome: 'accepted', jobIds: jobs.map((job) => job.jobId), repeated: false, moved };
   }
 
   /** The answer that idempotency keys give: all of the caller's jobs are known, or none; a mixture is another request. */
-  function repeated(jobs: NewJob[]): Enqueued | null {
+  #repeated(jobs: NewJob[]): Enqueued | null {
     const seen = new Set<string>();
     const jobIds: string[] = [];
+    let firstKnown = -1;
     for (const [index, { tenant, idempotency }] of jobs.entries()) {
       if (idempotency === null) continue;
-      const found = sql.findKey.get({ tenant, name: quoted(idempotency.key) });
-      const twice = seen.has(idempotency.key);
-      if (twice || (found !== undefined && found.request_sha256 !== idempotency.requestSha256)) {
-        return { outcome: 'idempotency_key_reused', index };
-      }
-      seen.add(idempotency.key);
-      if (found !== undefined) jobIds.push(found.job_id);
+      const { key, requestSha256 } = idempotency;
+      const found = this.#sql.findKey.get({ tenant, name: quoted(key) });
+      const other = found !== undefined && found.request_sha256 !== requestSha256;
+      if (other || seen.has(key)) return { outcome: 'idempotency_key_reused', index };
+      seen.add(key);
+      if (found === undefined) continue;
+      if (jobIds.length === 0) firstKnown = index;
+      jobIds.push(found.job_id);
     }
     if (jobIds.length === 0) return null;
-    if (jobIds.length < jobs.length) return { outcome: 'idempotency_key_reused', index: firstKnown(jobs) };
+    if (jobIds.length < jobs.length) return { outcome: 'idempotency_key_reused', index: firstKnown };
     return { outcome: 'accepted', jobIds, repeated: true, moved: [] };
   }
 
-  function firstKnown(jobs: NewJob[]): number {
-    return jobs.findIndex(
-      ({ tenant, idempotency }) =>
-        idempotency !== null && sql.findKey.get({ tenant, name: quoted(idempotency.key) }) !== undefined,
-    );
-  }
-
-  function write({ job, accepted }: Checked, number: number, now: number): Moved {
+  #write({ job, accepted }: Checked, number: number, now: number): Moved {
     const { limits, runAt, event } = accepted;
-    const lane = lanes.named({
+    const { lane } = this.#context.lanes.named({
       tenant: job.tenant,
       workflow: job.workflow,
       version: job.workflowVersion,
       output_schema_sha256: job.outputSchemaSha256,
     });
-    sql.addJob.run({
+    const { priority, jobId: id, idempotency } = job;
+    this.#sql.addJob.run({
       number,
-      id: job.jobId,
-      lane: lane.lane,
-      priority: job.priority,
+      id,
+      lane,
+      priority,
       place: runAt,
       timeout_ms: limits.timeoutMs,
       max_attempts: limits.maxAttempts,
@@ -85,45 +95,41 @@ export function enqueueVerb(context: StoreContext): JobStore['enqueue'] {
       deadline_ms: limits.deadlineMs,
       run_at: runAt,
       now,
-      keyed: job.idempotency === null ? 0 : 1,
+      keyed: idempotency === null ? 0 : 1,
       events: toLines([event]),
     });
-    writeRequest(job, number);
-    const { priority } = job;
-    moves.queue({ lane: lane.lane, priority, job: number, deadlineAt: limits.deadlineAt, due: runAt, place: runAt, now });
-    return acceptedMove(job, lane, runAt);
+    this.#writeRequest(job, number);
+    this.#context.moves.queue(
+      { lane, priority, job: number, deadlineAt: limits.deadlineAt, place: runAt },
+      { due: runAt, now },
+    );
+    return acceptedMove(job, runAt);
   }
 
-  function writeRequest(job: NewJob, number: number): void {
+  #writeRequest(job: NewJob, number: number): void {
+    const { tenant, jobId: job_id, idempotency } = job;
     const labels = Object.entries(job.labels);
-    sql.addRequest.run({
+    this.#sql.addRequest.run({
       job: number,
       input: JSON.stringify(job.input),
       input_ref: job.inputRef,
       input_sha256: job.inputSha256,
       labels: labels.length === 0 ? null : JSON.stringify(job.labels),
     });
-    const { tenant, jobId: job_id, idempotency } = job;
     for (const [name, value] of labels) {
-      sql.addLabel.run({ tenant, name: quoted(name), value: quoted(value), job: number });
+      this.#sql.addLabel.run({ tenant, name: quoted(name), value: quoted(value), job: number });
     }
     if (idempotency === null) return;
     const { key, requestSha256: request_sha256 } = idempotency;
-    sql.addKey.run({ tenant, name: quoted(key), request_sha256, job: number, job_id });
+    this.#sql.addKey.run({ tenant, name: quoted(key), request_sha256, job: number, job_id });
   }
-
-  return (requests) =>
-    connection.write(() => {
-      const now = context.now();
-      return requests.map((jobs) => one(jobs, now));
-    });
 }
 
-function acceptedMove(job: NewJob, lane: LaneRow, due: number): Moved {
+function acceptedMove(job: NewJob, due: number): Moved {
   return {
     jobId: job.jobId,
-    tenant: lane.tenant,
-    workflow: lane.workflow,
+    tenant: job.tenant,
+    workflow: job.workflow,
     event: 'queued',
     status: 'queued',
     attempt: 0,

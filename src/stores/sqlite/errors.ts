@@ -8,6 +8,7 @@ const IOERR = 10;
 const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
+const CONSTRAINT = 19;
 const PROTOCOL = 15;
 const NOTADB = 26;
 
@@ -23,6 +24,11 @@ function resultCode(error: unknown): number | null {
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
   return code === BUSY || code === LOCKED || code === PROTOCOL;
+}
+
+/** A row of that key is there already. */
+export function isTaken(error: unknown): boolean {
+  return resultCode(error) === CONSTRAINT;
 }
 
 /** `error` as a caller of the store may expect it; an error that is not the disk's or the lock's stays as it is. */

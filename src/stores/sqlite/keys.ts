@@ -31,7 +31,7 @@ export function keyStore({ connection, now }: StoreContext): KeyStore {
 
     list: ({ tenant }) => connection.read(() => sql.list.all({ tenant }).map(keyOf)),
 
-    revoke: ({ tenant, id }) => connection.write(() => sql.revoke.run({ tenant, id, now: now() }) === 1),
+    revoke: ({ tenant, id }) => connection.write(() => sql.revoke.count({ tenant, id, now: now() }) === 1),
   };
 }
 

@@ -23,7 +23,9 @@ export class Lanes {
   }
 
   get(lane: number): LaneRow {
-    const row = this.#byNumber.get(lane) ?? this.#sql.byNumber.get({ lane });
+    const remembered = this.#byNumber.get(lane);
+    if (remembered !== undefined) return remembered;
+    const row = this.#sql.byNumber.get({ lane });
     if (row === undefined) throw new Error(`a job names lane ${lane}, which does not exist`);
     return this.#remember(row);
   }
@@ -52,6 +54,7 @@ export class Lanes {
   }
 }
 
+/** Lengths keep apart what a separator inside a name would mix up. */
 function nameOf({ tenant, workflow, version, output_schema_sha256 }: LaneName): string {
-  return JSON.stringify([tenant, workflow, version, output_schema_sha256]);
+  return `${tenant.length} ${workflow.length} ${version.length} ${tenant}${workflow}${version}${output_schema_sha256}`;
 }

@@ -51,6 +51,11 @@ function migrations(): Migration[] {
     .toSorted((a, b) => a.version - b.version);
 }
 
+/** The version of the tables that this version of Claimcheck works with. */
+export function schemaVersion(): number {
+  return migrations().at(-1)?.version ?? 0;
+}
+
 export function pragma(db: DatabaseSyncInstance, name: string): unknown {
   const row = db.prepare(`PRAGMA ${name}`).get() as Record<string, unknown> | undefined;
   return row === undefined ? undefined : Object.values(row)[0];

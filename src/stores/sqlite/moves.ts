@@ -3,7 +3,7 @@
  * so nobody has moved the job since: `decide` and the writing are one step.
  */
 import { decide } from '../../domain/decide.ts';
-import type { Command, Decided, Move, Rules } from '../../domain/decide.ts';
+import type { Command, Decided, Known, Move, Rules } from '../../domain/decide.ts';
 import type { JobEvent } from '../../domain/record.ts';
 import type { Moved } from '../../ports/job-store.ts';
 import type { Connection } from './connection.ts';
@@ -12,24 +12,39 @@ import { knownOf, runningEvent, toLines } from './rows.ts';
 import type { KnownRow } from './rows.ts';
 import { prepared } from './statements.ts';
 
+interface Waiting {
+  lane: number;
+  priority: number;
+  job: number;
+  deadlineAt: number;
+  place: number;
+}
+
 export class Moves {
   readonly #sql;
   readonly #lanes: Lanes;
   readonly #rules: Rules;
 
   constructor(connection: Connection, lanes: Lanes, rules: Rules) {
-    this.#sql = prepared<Record<MoveStatement, never>>(connection.db, 'moves');
+    this.#sql = prepared<Record<MoveStatement, never> & { queuedJob: KnownRow }>(connection.db, 'moves');
     this.#lanes = lanes;
     this.#rules = rules;
   }
 
-  decide(row: KnownRow, command: Command, now: number): Decided {
-    return decide(knownOf(row), command, now, this.#rules);
+  decide(known: Known, command: Command, now: number): Decided {
+    return decide(known, command, now, this.#rules);
+  }
+
+  /** A job that nobody runs. */
+  queuedJob(number: number): KnownRow {
+    const row = this.#sql.queuedJob.get({ number });
+    if (row === undefined) throw new Error(`there is no job of number ${number}`);
+    return row;
   }
 
   /** Decides a command that nothing can refuse here, and writes its move. */
   force(row: KnownRow, command: Command, now: number, options: { revoke: boolean }): Moved {
-    const { move, refusal } = this.decide(row, command, now);
+    const { move, refusal } = this.decide(knownOf(row), command, now);
     if (move === undefined) throw new Error(`${command.type} of ${row.id} was refused: ${refusal.refused}`);
     return this.write(row, move, now, options);
   }
@@ -58,7 +73,7 @@ export class Moves {
         this.#leaveQueue(row);
         break;
       case 'running':
-        this.#endLease(row);
+        this.#sql.endLease.run({ job: row.number, token: row.token });
         break;
       case 'dead_letter':
         this.#sql.answer.run({ job: row.number });
@@ -69,12 +84,8 @@ export class Moves {
   }
 
   #leaveQueue({ lane, priority, place, number }: KnownRow): void {
-    const gone = this.#sql.dropReady.run({ lane, priority, place, job: number });
+    const gone = this.#sql.dropReady.count({ lane, priority, place, job: number });
     if (gone === 0) this.#sql.dropScheduled.run({ due: place, job: number });
-  }
-
-  #endLease({ id, number, token }: KnownRow): void {
-    if (this.#sql.endLease.run({ job: number, token }) !== 1) throw new Error(`${id} has lost its lease`);
   }
 
   #record(row: KnownRow, move: Move, now: number, place: number): void {
@@ -109,29 +120,32 @@ export class Moves {
     });
   }
 
-  #enter(row: KnownRow, move: Move, lane: LaneRow, when: { now: number; place: number }): void {
+  #enter(row: KnownRow, move: Move, { lane, tenant }: LaneRow, when: { now: number; place: number }): void {
+    const { priority, number: job } = row;
+    const { now, place } = when;
     if (move.to === 'queued') {
-      const { priority, number: job } = row;
-      this.queue({ lane: lane.lane, priority, job, deadlineAt: move.limits.deadlineAt, due: move.due ?? 0, ...when });
+      const waiting = { lane, priority, job, deadlineAt: move.limits.deadlineAt, place };
+      this.queue(waiting, { due: move.due ?? now, now });
     }
-    if (move.to === 'dead_letter') this.#ask(row, move, lane);
-    if (row.keyed === 1) this.#sql.setKeyEnd.run({ job: row.number, ended_at: move.to === 'queued' ? null : when.now });
+    if (move.to === 'dead_letter') this.#ask(row, move, tenant);
+    if (row.keyed === 1) this.#sql.setKeyEnd.run({ job, ended_at: move.to === 'queued' ? null : now });
   }
 
   /** Puts a job where it waits: among those that may be claimed, or until its time. */
-  queue(job: { lane: number; priority: number; job: number; deadlineAt: number; due: number; place: number; now: number }) {
-    const { lane, priority, place, due } = job;
-    const row = { lane, priority, job: job.job, deadline_at: job.deadlineAt };
-    if (due > job.now) this.#sql.addScheduled.run({ ...row, due });
-    else this.#sql.addReady.run({ ...row, place });
+  queue(
+    { lane, priority, job, deadlineAt: deadline_at, place }: Waiting,
+    { due, now }: { due: number; now: number },
+  ) {
+    if (due > now) this.#sql.addScheduled.run({ due, job, lane, priority, deadline_at });
+    else this.#sql.addReady.run({ lane, priority, place, job, deadline_at });
   }
 
-  #ask(row: KnownRow, move: Move, lane: LaneRow): void {
+  #ask(row: KnownRow, move: Move, tenant: string): void {
     const last = move.errors.at(-1);
     if (last === undefined) throw new Error(`${row.id} died without an error`);
     const { code, message, attempt } = last;
     const error = JSON.stringify({ code, message, attempt });
-    this.#sql.ask.run({ job: row.number, tenant: lane.tenant, code, error });
+    this.#sql.ask.run({ job: row.number, tenant, code, error });
   }
 
   #revoke(row: KnownRow, session: string): string {
@@ -169,7 +183,12 @@ function placeAfter(row: KnownRow, move: Move): number {
   return takenBack ? row.place : move.due;
 }
 
-export function movedOf(row: { id: string }, lane: LaneRow, move: Move, revokedSession: string | null): Moved {
+export function movedOf(
+  row: { id: string },
+  lane: LaneRow,
+  move: Move,
+  revokedSession: string | null,
+): Moved {
   const event = move.events.find(({ from, to }) => from !== to);
   if (event === undefined) throw new Error(`a move of ${row.id} moves nothing`);
   return {

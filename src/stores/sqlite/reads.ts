@@ -1,5 +1,13 @@
 /** What readers see: a job's record or its status, on one snapshot, with the lease of a running attempt in it. */
-import type { ArtifactRef, Decision, ErrorEntry, Job, JobEvent, Lease, NamedArtifact } from '../../domain/record.ts';
+import type {
+  ArtifactRef,
+  Decision,
+  ErrorEntry,
+  Job,
+  JobEvent,
+  Lease,
+  NamedArtifact,
+} from '../../domain/record.ts';
 import type { Progress, Status, StatusView } from '../../domain/record.ts';
 import type { JobStore } from '../../ports/job-store.ts';
 import type { StoreContext } from './context.ts';
@@ -69,7 +77,11 @@ export function readVerbs({ connection, lanes }: StoreContext): ReadVerbs {
   const sql = prepared<{ status: StatusRow; job: JobRow; inlineBlob: BlobRow }>(connection.db, 'reads');
 
   /** Another tenant's row is none. A bound string ends at its first U+0000, so the id is compared again as well. */
-  function own<Row extends { id: string; lane: number }>(row: Row | undefined, jobId: string, tenant: string) {
+  function own<Row extends { id: string; lane: number }>(
+    row: Row | undefined,
+    jobId: string,
+    tenant: string,
+  ) {
     if (row?.id !== jobId) return null;
     const lane = lanes.get(row.lane);
     return lane.tenant === tenant ? { row, lane } : null;

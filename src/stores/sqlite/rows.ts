@@ -18,7 +18,6 @@ export interface KnownRow {
   max_attempts: number;
   deadline_at: number;
   deadline_ms: number;
-  run_at: number;
   keyed: number;
   decision: string | null;
   token: number | null;
@@ -37,9 +36,13 @@ export function knownOf(row: KnownRow): Known {
     used: row.used + taken,
     replays: row.replays,
     limits: limitsOf(row),
-    decision: row.decision === null ? null : (JSON.parse(row.decision) as Decision),
+    decision: decisionOf(row),
     running,
   };
+}
+
+export function decisionOf({ decision }: { decision: string | null }): Decision | null {
+  return decision === null ? null : (JSON.parse(decision) as Decision);
 }
 
 export function limitsOf(

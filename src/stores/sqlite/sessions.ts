@@ -39,12 +39,12 @@ export function sessionVerbs({ connection, now }: StoreContext): SessionVerbs {
       connection.write(() => {
         refuseOtherHosts(host);
         const params = { session, worker, host, lease_ms: leaseMs, expires_at: now() + leaseMs };
-        if (sql.open.run(params) === 0) throw new Error(`the session ${session} was reaped; open another`);
+        if (sql.open.count(params) === 0) throw new Error(`the session ${session} was reaped; open another`);
       }),
 
     renew: ({ session }) =>
       connection.write(() => {
-        if (sql.extend.run({ session, now: now() }) === 0) return { lost: true, revoked: [] };
+        if (sql.extend.count({ session, now: now() }) === 0) return { lost: true, revoked: [] };
         const revoked = sql.revoked.all({ session });
         return { lost: false, revoked: revoked.map(({ job_id, token }) => ({ jobId: job_id, token })) };
       }),

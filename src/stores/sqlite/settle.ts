@@ -1,6 +1,8 @@
 /** The ends of attempts, and how far they are: each fenced by the token of its lease. */
 import type { InlineBlob, JobStore, Settled, Settlement } from '../../ports/job-store.ts';
 import type { StoreContext } from './context.ts';
+import { isTaken } from './errors.ts';
+import { knownOf } from './rows.ts';
 import type { KnownRow } from './rows.ts';
 import { prepared } from './statements.ts';
 
@@ -13,7 +15,7 @@ export function settleVerbs({ connection, moves, now }: StoreContext): Pick<JobS
   function one({ jobId, token, command, blobs }: Settlement, at: number): Settled {
     const row = sql.held.get({ id: jobId, token });
     if (row === undefined) return { refused: 'lease_lost' };
-    const { move } = moves.decide(row, command, at);
+    const { move } = moves.decide(knownOf(row), command, at);
     if (move === undefined) return { refused: 'lease_lost' };
     for (const blob of blobs) keep(blob);
     return { moved: moves.write(row, move, at, { revoke: false }) };
@@ -22,8 +24,13 @@ export function settleVerbs({ connection, moves, now }: StoreContext): Pick<JobS
   /** URIs carry the token of an attempt, so bytes are never replaced by others: that would be a defect of the caller. */
   function keep({ uri, mediaType, bytes }: InlineBlob): void {
     const params = { uri, media_type: mediaType, bytes };
-    if (sql.addBlob.run(params) === 1 || sql.sameBlob.get(params) !== undefined) return;
-    throw new Error(`${uri} holds other bytes already`);
+    try {
+      sql.addBlob.run(params);
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+      if (sql.sameBlob.get(params) === undefined)
+        throw new Error(`${uri} holds other bytes already`, { cause: error });
+    }
   }
 
   return {
@@ -36,7 +43,7 @@ export function settleVerbs({ connection, moves, now }: StoreContext): Pick<JobS
     progress: ({ jobId, token, progress }) =>
       connection.write(() => {
         const text = JSON.stringify({ ...progress, at: now() });
-        return sql.progress.run({ id: jobId, token, progress: text }) === 1;
+        return sql.progress.count({ id: jobId, token, progress: text }) === 1;
       }),
   };
 }

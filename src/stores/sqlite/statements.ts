@@ -3,15 +3,17 @@
  * `-- name: what`; parameters are written `:name` and bound by name.
  */
 import { readFileSync } from 'node:fs';
-import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 
 export type SqlValue = null | number | string | Uint8Array;
 
 export interface Statement<Row> {
   get(params: Record<string, SqlValue>): Row | undefined;
   all(params: Record<string, SqlValue>): Row[];
-  /** The number of rows that were changed. */
-  run(params: Record<string, SqlValue>): number;
+  /** Runs a statement that gives nothing back. */
+  run(params: Record<string, SqlValue>): void;
+  /** Runs it, and says how many rows it changed. */
+  count(params: Record<string, SqlValue>): number;
 }
 
 export type Statements<Rows> = { [Name in keyof Rows]: Statement<Rows[Name]> };
@@ -38,30 +40,41 @@ function statement<Row>(db: DatabaseSyncInstance, sql: string): Statement<Row> {
   const inner = db.prepare(positional);
   inner.setReturnArrays(true);
   const columns = inner.columns().map((column) => column.name);
-  const values = (params: Record<string, SqlValue>) => names.map((name) => bindable(params, name));
+  const toRow = rowNamer<Row>(columns);
+  const values = (params: Record<string, SqlValue>) => bound(names, params);
   return {
     get(params) {
       const row = inner.get(...values(params)) as SqlValue[] | undefined;
-      return row === undefined ? undefined : named<Row>(columns, row);
+      return row === undefined ? undefined : toRow(row);
     },
-    all: (params) => rows<Row>(inner, columns, values(params)),
-    run: (params) => inner.run(...values(params)).changes,
+    all: (params) => (inner.all(...values(params)) as SqlValue[][]).map(toRow),
+    // A third of the time of the driver's own `run`, which makes an object of counts.
+    run: (params) => void inner.get(...values(params)),
+    count: (params) => inner.run(...values(params)).changes,
   };
 }
 
-function rows<Row>(inner: StatementSyncInstance, columns: string[], values: SqlValue[]): Row[] {
-  return (inner.all(...values) as SqlValue[][]).map((row) => named<Row>(columns, row));
+function bound(names: string[], params: Record<string, SqlValue>): SqlValue[] {
+  const values: SqlValue[] = [];
+  for (const name of names) {
+    const value = params[name];
+    if (value === undefined) throw new Error(`the SQL parameter :${name} was given no value`);
+    values.push(value);
+  }
+  return values;
 }
 
-/** Rows come as arrays and are named here: half the time of letting the driver build objects. */
-function named<Row>(columns: string[], row: SqlValue[]): Row {
-  const object: Record<string, SqlValue | undefined> = {};
-  for (let index = 0; index < columns.length; index += 1) object[columns[index] as string] = row[index];
-  return object as Row;
-}
-
-function bindable(params: Record<string, SqlValue>, name: string): SqlValue {
-  const value = params[name];
-  if (value === undefined) throw new Error(`the SQL parameter :${name} was given no value`);
-  return value;
+/**
+ * Rows come as arrays and are named here: half the time of letting the driver build objects. Each is a copy of one
+ * blank row, because an object that grows past a dozen keys one by one becomes a slow dictionary.
+ */
+function rowNamer<Row>(columns: string[]): (row: SqlValue[]) => Row {
+  const blank = JSON.parse(
+    JSON.stringify(Object.fromEntries(columns.map((column) => [column, null]))),
+  ) as object;
+  return (row) => {
+    const object: Record<string, SqlValue | undefined> = { ...blank };
+    for (let index = 0; index < columns.length; index += 1) object[columns[index] as string] = row[index];
+    return object as Row;
+  };
 }

@@ -14,9 +14,8 @@ WHERE workflow = :workflow AND version = :version AND output_schema_sha256 = :ou
 ORDER BY lane;
 
 -- name: first
-SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.run_at, j.keyed, j.decision,
-  NULL AS token, NULL AS session, NULL AS worker, NULL AS since,
+SELECT r.job AS number, r.priority, r.place, j.id, j.attempt, j.used, j.replays,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision,
   q.input, q.input_ref, q.labels
 FROM ready r CROSS JOIN jobs j ON j.number = r.job CROSS JOIN requests q ON q.job = r.job
 WHERE r.lane = :lane

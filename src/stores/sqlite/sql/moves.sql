@@ -1,3 +1,9 @@
+-- name: queuedJob
+SELECT number, id, lane, status, priority, place, attempt, used, replays,
+  timeout_ms, max_attempts, deadline_at, deadline_ms, keyed, decision,
+  NULL AS token, NULL AS session, NULL AS worker, NULL AS since
+FROM jobs WHERE number = :number;
+
 -- name: write
 UPDATE jobs SET
   status = :status, place = :place, attempt = :attempt, used = :used, replays = :replays,

@@ -1,12 +1,12 @@
 -- name: held
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.run_at, j.keyed, j.decision,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision,
   l.token, l.session, l.worker, l.since
 FROM jobs j CROSS JOIN leases l ON l.job = j.number
 WHERE j.id = :id AND l.token = :token;
 
 -- name: addBlob
-INSERT INTO blobs (uri, media_type, bytes) VALUES (:uri, :media_type, :bytes) ON CONFLICT (uri) DO NOTHING;
+INSERT INTO blobs (uri, media_type, bytes) VALUES (:uri, :media_type, :bytes);
 
 -- name: sameBlob
 SELECT 1 AS same FROM blobs WHERE uri = :uri AND media_type = :media_type AND bytes = :bytes;

@@ -1,6 +1,6 @@
 -- name: expired
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.run_at, j.keyed, j.decision,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision,
   NULL AS token, NULL AS session, NULL AS worker, NULL AS since
 FROM ready r CROSS JOIN jobs j ON j.number = r.job
 WHERE r.deadline_at <= :now
@@ -9,7 +9,7 @@ LIMIT :limit;
 
 -- name: overdue
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.run_at, j.keyed, j.decision,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision,
   l.token, l.session, l.worker, l.since
 FROM leases l CROSS JOIN jobs j ON j.number = l.job
 WHERE l.hard_stop <= :stopped_before
@@ -17,7 +17,7 @@ LIMIT :limit;
 
 -- name: held
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.run_at, j.keyed, j.decision,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision,
   l.token, l.session, l.worker, l.since
 FROM leases l CROSS JOIN jobs j ON j.number = l.job
 WHERE l.session = :session

@@ -1,0 +1,56 @@
+/** What a person says about a job: `replay` and `cancel`. */
+import { Command } from 'commander';
+import { deskCommand } from '../command.ts';
+import type { Context } from '../command.ts';
+import type { TicketJson } from '../desk.ts';
+import type { Io } from '../host.ts';
+import { instant, limitsOf, positiveNumber } from '../options.ts';
+import type { LimitOptions } from '../options.ts';
+import { EXIT } from '../problem.ts';
+import { jsonText, plain } from '../text.ts';
+
+interface ReplayOptions extends LimitOptions {
+  reason: string;
+  decisionId?: string;
+  json?: true;
+}
+
+export function replayCommand(context: Context): Command {
+  const command = new Command('replay')
+    .description('Have a dead letter run again: the same job, a fresh budget, the old attempts kept.')
+    .argument('<id>', 'the job')
+    .requiredOption('-r, --reason <text>', 'why, for the history')
+    .option('--decision-id <id>', 'refuse unless this is the decision that is open')
+    .option('--timeout-ms <ms>', 'another limit of one attempt', positiveNumber)
+    .option('--max-attempts <n>', 'another number of attempts', positiveNumber)
+    .option('--deadline-ms <ms>', 'another deadline, from now', positiveNumber)
+    .option('--deadline-at <instant>', 'another deadline, as date and time', instant)
+    .option('--json', 'print JSON');
+  return deskCommand<ReplayOptions>(
+    command,
+    context,
+    async (desk, options, [id = '']) => {
+      const { reason, decisionId } = options;
+      const ticket = await desk.replay(id, { reason, decisionId, limits: limitsOf(options) });
+      return printTicket(ticket, 'is queued again', options.json === true, context.host.io);
+    },
+    () => ({ makesStore: false, needsWorkflows: true, demo: false }),
+  );
+}
+
+export function cancelCommand(context: Context): Command {
+  const command = new Command('cancel')
+    .description('Stop a job for good, whether it waits or runs.')
+    .argument('<id>', 'the job')
+    .requiredOption('-r, --reason <text>', 'why, for the history')
+    .option('--json', 'print JSON');
+  return deskCommand<{ reason: string; json?: true }>(command, context, async (desk, options, [id = '']) => {
+    const ticket = await desk.cancel(id, options.reason);
+    return printTicket(ticket, 'is cancelled', options.json === true, context.host.io);
+  });
+}
+
+function printTicket(ticket: TicketJson, said: string, isJson: boolean, io: Io): number {
+  io.out(isJson ? `${jsonText(ticket, 0)}\n` : `${plain(ticket.job_id)} ${said}.\n`);
+  return EXIT.ok;
+}

@@ -1,0 +1,148 @@
+import { Command } from 'commander';
+import type { ErrorJson, EventJson, RecordJson } from '../../domain/view.ts';
+import { deskCommand } from '../command.ts';
+import type { Context } from '../command.ts';
+import { exportJob } from '../exporting.ts';
+import type { Io } from '../host.ts';
+import { EXIT, Problem } from '../problem.ts';
+import { columns, jsonText, palette, paragraph, plain, styleOf } from '../text.ts';
+import type { Cell, Palette } from '../text.ts';
+import { detailOf } from '../watching.ts';
+
+interface ShowOptions {
+  json?: true;
+  brief?: true;
+  out?: string;
+  force?: true;
+}
+
+export function showCommand(context: Context): Command {
+  const { io } = context.host;
+  const command = new Command('show')
+    .description(
+      'Show a job: what was asked, what happens now, what was tried, what came out, what to decide.',
+    )
+    .argument('<id>', 'the job')
+    .option('--json', 'print the whole record as JSON')
+    .option('--brief', 'print id, status, attempt, error codes and event types as JSON')
+    .option('-o, --out <dir>', 'write record, input, artifacts and evidence there as plain files')
+    .option('--force', 'write into a directory that is not empty');
+  return deskCommand<ShowOptions>(command, context, async (desk, options, [id = '']) => {
+    if (options.brief === true && options.out === undefined) {
+      io.out(`${jsonText(await desk.brief(id), 0)}\n`);
+      return EXIT.ok;
+    }
+    if (options.force === true && options.out === undefined)
+      throw new Problem('--force goes with --out.', EXIT.usage);
+    const record = await desk.record(id);
+    if (options.out !== undefined) {
+      const { written, missing } = await exportJob(desk, record, {
+        dir: options.out,
+        force: options.force === true,
+      });
+      for (const file of written) io.out(`${plain(file)}\n`);
+      for (const what of missing) io.err(`Not written: ${plain(what)}\n`);
+      return EXIT.ok;
+    }
+    io.out(options.json === true ? `${jsonText(record)}\n` : `${page(record, io).join('\n')}\n`);
+    return EXIT.ok;
+  });
+}
+
+/** A record as a page for people. */
+function page(record: RecordJson, io: Io): string[] {
+  const colours = palette(io.hasColour);
+  const state = styleOf(record.status, colours)(plain(record.status));
+  const title = `${colours.bold(plain(record.job_id))}  ${state}`;
+  return [
+    title,
+    '',
+    ...answerLines(record, io, colours),
+    ...section('Labels', columns(labelRows(record, colours), '  '), colours),
+    ...section('Errors', errorLines(record.errors, colours), colours),
+    ...section(
+      'History',
+      columns(
+        record.events.map((event) => eventRow(event, colours)),
+        '  ',
+      ),
+      colours,
+    ),
+    ...section(
+      'Next',
+      nextSteps(record).map((step) => `  ${plain(step)}`),
+      colours,
+    ),
+  ];
+}
+
+function section(title: string, lines: readonly string[], colours: Palette): string[] {
+  return lines.length === 0 ? [] : ['', colours.bold(title), ...lines];
+}
+
+function answerLines({ answers }: RecordJson, io: Io, colours: Palette): string[] {
+  const asked: [label: string, text: string][] = [
+    ['Requested', answers.requested],
+    ['Now', answers.now],
+    ['Tried', answers.tried],
+    ['Artifact', answers.artifact],
+    ['Decision', answers.decision],
+  ];
+  const layout = { labelWidth: 11, columns: io.columns, style: colours.bold };
+  return asked.flatMap(([label, text]) => paragraph(label, text, layout));
+}
+
+function labelRows({ labels }: RecordJson, colours: Palette): Cell[][] {
+  return Object.entries(labels).map(([key, value]) => [{ text: key, style: colours.dim }, { text: value }]);
+}
+
+function errorLines(errors: readonly ErrorJson[], colours: Palette): string[] {
+  return errors.flatMap((error) => {
+    const {
+      attempt,
+      code,
+      elapsed_ms: elapsedMs,
+      limit_ms: limitMs,
+      message,
+      issues = [],
+      evidence = [],
+    } = error;
+    const limit = limitMs === undefined ? '' : ` of ${limitMs} ms`;
+    const head = `  attempt ${attempt}  ${colours.bad(plain(code))} after ${elapsedMs} ms${limit}`;
+    const details: Cell[][] = [
+      [{ text: message }],
+      ...issues.map((issue) => [
+        { text: issue.path === '' ? '(root)' : issue.path, style: colours.dim },
+        { text: issue.message },
+      ]),
+      ...evidence.map(({ kind, uri, bytes }) => [
+        { text: kind, style: colours.dim },
+        { text: `${uri} (${bytes} bytes)` },
+      ]),
+    ];
+    return [head, ...details.flatMap((row) => columns([row], '    '))];
+  });
+}
+
+function eventRow(event: EventJson, colours: Palette): Cell[] {
+  return [
+    { text: String(event.seq).padStart(2), style: colours.dim },
+    { text: event.at, style: colours.dim },
+    { text: event.type, style: styleOf(event.type, colours) },
+    { text: detailOf(event) },
+  ];
+}
+
+/** The commands that a reader most likely wants next. */
+function nextSteps(record: RecordJson): string[] {
+  const id = record.job_id;
+  switch (record.status) {
+    case 'queued':
+    case 'running':
+      return [`claimcheck watch ${id}`];
+    case 'completed':
+      return [`claimcheck show ${id} --out ./${id}`];
+    case 'dead_letter':
+      return [`claimcheck show ${id} --out ./${id}`, `claimcheck replay ${id} --reason "..."`];
+  }
+}

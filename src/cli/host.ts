@@ -1,0 +1,54 @@
+/** What the commands need of the process they run in; `src/main` hands it to them. */
+import type { Desk } from './desk.ts';
+
+/** Where a command writes, and what it may assume about the reader. */
+export interface Io {
+  out(text: string): void;
+  err(text: string): void;
+  stdin(): Promise<Buffer>;
+  /** Whether stdout is a terminal that redraws lines. */
+  isTerminal: boolean;
+  /** Whether stdout takes colours. */
+  hasColour: boolean;
+  /** Width of the terminal; infinite where there is none. */
+  columns: number;
+}
+
+export type Flags = Record<string, string | undefined>;
+
+/** A setting as a flag of a command line. */
+export interface SettingFlag {
+  /** As `Flags` names it: `leaseMs`. */
+  key: string;
+  /** `--lease-ms <ms>` */
+  flags: string;
+  doc: string;
+  group: string;
+  groupTitle: string;
+}
+
+export interface Host {
+  version: string;
+  io: Io;
+  settingFlags: readonly SettingFlag[];
+  /** Runs until it is told to stop, and resolves with the exit code. */
+  serve(flags: Flags, options: { worker: boolean; demo: boolean }): Promise<number>;
+  work(flags: Flags, options: { demo: boolean }): Promise<number>;
+  /** Whether all six cases passed. */
+  demo(): Promise<boolean>;
+  migrate(flags: Flags): Promise<{ description: string; version: number }>;
+  /**
+   * The API where its address is given, else the store in the data directory.
+   * @throws Problem where neither can be used
+   */
+  openDesk(flags: Flags, options: DeskOptions): Promise<Desk>;
+}
+
+export interface DeskOptions {
+  /** Whether the command makes the store where there is none; reading one would only hide a wrong directory. */
+  makesStore: boolean;
+  /** Whether the command accepts jobs, so that a store opened here must know their workflows. */
+  needsWorkflows: boolean;
+  /** Adds the built-in examples to the user's own workflows. */
+  demo: boolean;
+}

@@ -1,0 +1,108 @@
+/** What the texts of a command line stand for; each parser refuses in a sentence. */
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import { InvalidArgumentError } from 'commander';
+import { jsonIssue } from '../domain/json.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { RequestedLimits } from '../domain/policy.ts';
+import type { Io } from './host.ts';
+import { EXIT, Problem } from './problem.ts';
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.pdf': 'application/pdf',
+  '.json': 'application/json',
+  '.txt': 'text/plain',
+  '.md': 'text/markdown',
+  '.csv': 'text/csv',
+  '.html': 'text/html',
+  '.xml': 'application/xml',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.webp': 'image/webp',
+};
+
+export function wholeNumber(text: string): number {
+  const number = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(number)) throw new InvalidArgumentError('It takes a whole number.');
+  return number;
+}
+
+export function positiveNumber(text: string): number {
+  const number = wholeNumber(text);
+  if (number < 1) throw new InvalidArgumentError('It takes a whole number of at least 1.');
+  return number;
+}
+
+/** Collects `key=value` pairs. */
+export function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('It takes key=value.');
+  return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** An instant in ms; a date without a time zone would mean another instant on every machine. */
+export function instant(text: string): number {
+  const hasZone = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}.*(Z|[+-]\d{2}:?\d{2})$/i.test(text);
+  const at = hasZone ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) {
+    throw new InvalidArgumentError('It takes a date and time with its zone, such as 2030-01-31T08:00:00Z.');
+  }
+  return at;
+}
+
+export interface LimitOptions {
+  timeoutMs?: number;
+  maxAttempts?: number;
+  deadlineMs?: number;
+  deadlineAt?: number;
+}
+
+/** Undefined where none was given. */
+export function limitsOf({
+  timeoutMs,
+  maxAttempts,
+  deadlineMs,
+  deadlineAt,
+}: LimitOptions): RequestedLimits | undefined {
+  const limits = { timeoutMs, maxAttempts, deadlineMs, deadlineAt };
+  return Object.values(limits).some((value) => value !== undefined) ? limits : undefined;
+}
+
+/** `JSON`, `@file` or `-` for stdin. */
+export async function readInput(text: string, io: Io): Promise<JsonValue> {
+  const [source, place] = await inputText(text, io);
+  let value: JsonValue;
+  try {
+    value = JSON.parse(source) as JsonValue;
+  } catch (error) {
+    const hint = text === source ? ' Quote it for your shell, or use --input @file.' : '';
+    throw new Problem(`${place} is no JSON: ${(error as Error).message}.${hint}`, EXIT.usage);
+  }
+  const issue = jsonIssue(value);
+  if (issue !== null) throw new Problem(`${place}: ${issue.path || '/'}: ${issue.message}.`, EXIT.usage);
+  return value;
+}
+
+async function inputText(text: string, io: Io): Promise<[source: string, place: string]> {
+  if (text === '-') return [(await io.stdin()).toString('utf8'), 'The input on stdin'];
+  if (!text.startsWith('@')) return [text, 'The input'];
+  const file = text.slice(1);
+  return [await readFile(file, 'utf8').catch((error: unknown) => unreadable(file, error)), file];
+}
+
+/** A file to upload, with the media type that its name suggests. */
+export async function openUpload(path: string) {
+  const found = await stat(path).catch((error: unknown) => unreadable(path, error));
+  if (!found.isFile()) throw new Problem(`${path} is no file.`, EXIT.usage);
+  const fileName = basename(path);
+  const mediaType = MEDIA_TYPES[extname(fileName).toLowerCase()] ?? 'application/octet-stream';
+  return { body: createReadStream(path), mediaType, fileName };
+}
+
+function unreadable(path: string, error: unknown): never {
+  const reason =
+    (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (error as Error).message;
+  throw new Problem(`Cannot read ${path}: ${reason}.`, EXIT.usage);
+}

@@ -1,0 +1,48 @@
+/** From a PDF invoice to its supplier, number, date, total and one line of summary. */
+import { z } from 'zod';
+import { defineWorkflow } from '../../engine/define.ts';
+import type { ModelResponse } from '../../ports/model.ts';
+import { answerSchema, parseAnswer } from './answer.ts';
+import { extractText } from './extract.ts';
+import { promptFor, SYSTEM } from './prompt.ts';
+import { RULE_BASED } from './rule-based.ts';
+
+const outputSchema = answerSchema.extend({
+  /** Who read the invoice, so that the artifact itself says how far to trust it. */
+  produced_by: z.strictObject({ provider: z.string(), model: z.string(), note: z.string() }),
+});
+
+/** Room for every field at its longest. */
+const MAX_OUTPUT_TOKENS = 1_000;
+
+export const invoiceSummaryWorkflow = defineWorkflow({
+  name: 'invoice_summary',
+  version: '1',
+  input: z.strictObject({}).optional(),
+  output: outputSchema,
+  inputFile: 'required',
+  async run({ file, model, signal, log, progress }) {
+    if (!file) throw new TypeError('invoice_summary was started without its file');
+    const text = await extractText(file, { signal });
+    log.info({ chars: text.length }, 'text extracted');
+    progress(0.5, 'text extracted');
+    const response = await model.generate(
+      {
+        system: SYSTEM,
+        prompt: promptFor(text),
+        jsonSchema: z.toJSONSchema(answerSchema),
+        maxOutputTokens: MAX_OUTPUT_TOKENS,
+      },
+      { signal },
+    );
+    return { ...parseAnswer(response), produced_by: producedBy(response) };
+  },
+});
+
+function producedBy({ provider, model }: ModelResponse) {
+  const note =
+    provider === RULE_BASED
+      ? 'Read by fixed rules that stand in for a language model: check it against the invoice.'
+      : 'Read by a language model: check it against the invoice.';
+  return { provider, model, note };
+}

@@ -1,0 +1,122 @@
+/** Reading what a request carries, never more of it than allowed and never for longer. */
+import type { JsonValue } from '../domain/json.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ctx, Surface } from './endpoint.ts';
+import { readJson } from './json-body.ts';
+import { closing, invalidRequest, problem } from './problems.ts';
+import type { Parsed, Problem } from './problems.ts';
+
+/** Thrown out of a body that is being read by somebody else, to come back as its problem. */
+export class BodyRefused extends Error {
+  readonly problem: Problem;
+
+  constructor(refusal: Problem) {
+    super(refusal.detail);
+    this.problem = refusal;
+  }
+}
+
+export async function readJsonBody(c: Ctx, { limits, clock }: Surface): Promise<Parsed<JsonValue>> {
+  const refusal = wrongType(c.req.header('content-type')) ?? encoded(c);
+  if (refusal !== null) return refusal;
+  try {
+    const chunks = bodyChunks(c, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, clock });
+    const parts: Uint8Array[] = [];
+    for await (const chunk of chunks) parts.push(chunk);
+    const read = readJson(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts));
+    return read.ok ? read : invalidRequest([read.issue]);
+  } catch (error) {
+    if (error instanceof BodyRefused) return error.problem;
+    throw error;
+  }
+}
+
+/** Compressed bodies are refused, so a small one cannot grow. */
+export function encoded(c: Ctx): Problem | null {
+  const encoding = c.req.header('content-encoding')?.trim().toLowerCase() ?? 'identity';
+  if (encoding === 'identity' || encoding === '') return null;
+  return closing(problem('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.'));
+}
+
+function wrongType(contentType: string | undefined): Problem | null {
+  const [media = '', ...parameters] = (contentType ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  if (!/^application\/(?:[\w.-]+\+)?json$/.test(media)) {
+    return closing(problem('unsupported_media_type', 'Send JSON, with Content-Type: application/json.'));
+  }
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  if (charset === undefined || /^charset="?utf-?8"?$/.test(charset)) return null;
+  return closing(problem('unsupported_media_type', 'Send JSON in UTF-8.'));
+}
+
+interface ChunkLimits {
+  maxBytes: number;
+  /** For the whole body. */
+  totalMs?: number;
+  /** For each part of it. */
+  idleMs?: number;
+  clock: Clock;
+}
+
+/**
+ * The body, piece by piece. A length that was declared is checked before anything is read and then not believed.
+ * @throws BodyRefused where it is too large, too slow, or ends too early
+ */
+export async function* bodyChunks(c: Ctx, limits: ChunkLimits): AsyncGenerator<Uint8Array> {
+  const { maxBytes, totalMs, idleMs, clock } = limits;
+  if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  c.env.sendContinue?.();
+  const end = clock.monotonicMs() + (totalMs ?? Infinity);
+  const body = open(c);
+  let bytes = 0;
+  try {
+    for (;;) {
+      const waitMs = Math.min(idleMs ?? Infinity, end - clock.monotonicMs());
+      const { done, value } = await inTime(body.read(), waitMs, clock);
+      if (done === true) return;
+      bytes += value.byteLength;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      yield value;
+    }
+  } finally {
+    body.release();
+  }
+}
+
+interface OpenBody {
+  read(): Promise<{ done?: boolean; value: Uint8Array }>;
+  /** Leaves the rest unread. */
+  release(): void;
+}
+
+function open(c: Ctx): OpenBody {
+  if (c.env.body !== undefined) {
+    const chunks = c.env.body.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array, Uint8Array>;
+    return { read: () => chunks.next(), release: () => void chunks.return?.().catch(() => undefined) };
+  }
+  const reader = c.req.raw.body?.getReader();
+  if (reader === undefined) return { read: async () => NOTHING_MORE, release() {} };
+  return { read: () => reader.read() as ReturnType<OpenBody['read']>, release: () => reader.releaseLock() };
+}
+
+const NOTHING_MORE = { done: true, value: new Uint8Array() };
+
+function tooLarge(maxBytes: number): BodyRefused {
+  return new BodyRefused(closing(problem('too_large', `The body is larger than ${maxBytes} bytes.`)));
+}
+
+function inTime<T>(reading: Promise<T>, waitMs: number, clock: Clock): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = clock.after(Math.max(waitMs, 0), () => {
+      reject(new BodyRefused(closing(problem('request_timeout', 'The body did not arrive in time.'))));
+    });
+    reading
+      .then(resolve, () => {
+        const detail = 'The connection ended before the body did.';
+        reject(new BodyRefused(closing(problem('invalid_request', detail))));
+      })
+      .finally(stop);
+  });
+}

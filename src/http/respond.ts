@@ -1,0 +1,39 @@
+/** Problems as responses. */
+import { finished } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import type { Ctx, Surface } from './endpoint.ts';
+import { PROBLEMS, problemHeaders, problemJson } from './problems.ts';
+import type { Problem } from './problems.ts';
+
+/** How long a refused body is read on, so that a client that is still sending sees the answer before the end. */
+const LINGER_MS = 500;
+
+export function respond(c: Ctx, { clock }: Pick<Surface, 'clock'>, refusal: Problem): Response {
+  const text = JSON.stringify(problemJson(refusal));
+  const headers = problemHeaders(refusal);
+  const { status } = PROBLEMS[refusal.code];
+  const unread = refusal.closes === true ? c.env.body : undefined;
+  if (unread === undefined || unread.readableEnded) return new Response(text, { status, headers });
+  // closing a socket with unread bytes resets it, and a reset can overtake the answer
+  const length = String(Buffer.byteLength(text));
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      controller.enqueue(new TextEncoder().encode(text));
+      await discard(unread, clock);
+      controller.close();
+    },
+  });
+  return new Response(body, { status, headers: { ...headers, 'content-length': length } });
+}
+
+/** Resolves at the end of the body, or when it has been read on for long enough. */
+function discard(body: IncomingMessage, clock: Surface['clock']): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = clock.after(LINGER_MS, resolve, { unref: true });
+    finished(body, () => {
+      stop();
+      resolve();
+    });
+    body.resume();
+  });
+}

@@ -1,0 +1,75 @@
+/** Opens the store for one of our own processes; whatever stands in the way becomes a sentence. */
+import { randomUUID } from 'node:crypto';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { EXIT, Problem } from '../cli/problem.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import { hostId } from './host.ts';
+import type { Known } from './known-workflows.ts';
+import { openParts } from './open.ts';
+import type { Parts } from './open.ts';
+import { engineSettings } from './settings.ts';
+import type { Settings } from './settings.ts';
+
+/** @throws Problem where the data directory cannot be used */
+export async function openStore(settings: Settings, known: Known, telemetry: Telemetry): Promise<Parts> {
+  const dataDir = resolve(settings.dataDir);
+  const { bootstrapKey } = settings;
+  const options = { dataDir, ...known, telemetry, settings: engineSettings(settings), bootstrapKey };
+  try {
+    const parts = await openParts(options);
+    await refuseOtherMachines(parts);
+    return parts;
+  } catch (error) {
+    throw storeProblem(error, dataDir);
+  }
+}
+
+/** The store takes no session while one of another machine is alive, so opening one asks it. */
+async function refuseOtherMachines(parts: Parts): Promise<void> {
+  const { store, settings } = parts;
+  const session = `ses_probe_${randomUUID()}`;
+  try {
+    await store.jobs.openSession({ session, worker: 'probe', host: hostId(), leaseMs: settings.leaseMs });
+    await store.jobs.closeSession({ session });
+  } catch (error) {
+    await parts.close();
+    throw error;
+  }
+}
+
+/** @throws Problem where there is no store yet: a command that only reads would make an empty one in the wrong place */
+export function requireStore(settings: Settings): void {
+  const dataDir = resolve(settings.dataDir);
+  if (existsSync(join(dataDir, 'claimcheck.db'))) return;
+  throw new Problem(
+    `There is no store in ${dataDir}: name another directory with --data-dir, or a server with --url.`,
+    EXIT.unavailable,
+  );
+}
+
+function storeProblem(error: unknown, dataDir: string): Problem {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const denied = isUnwritable(dataDir) ? REASONS['EACCES'] : undefined;
+  const reason = REASONS[code] ?? denied ?? message.replace(/\.$/, '');
+  const options = { cause: error };
+  return new Problem(`The data directory ${dataDir} cannot be used: ${reason}.`, EXIT.unavailable, options);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'it is on a read-only file system',
+  ENOTDIR: 'there is a file of that name',
+  EEXIST: 'there is a file of that name',
+  ENOSPC: 'the disk is full',
+};
+
+function isUnwritable(dataDir: string): boolean {
+  try {
+    accessSync(dataDir, constants.W_OK);
+    return false;
+  } catch {
+    return existsSync(dataDir);
+  }
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { EXIT, Problem } from '../cli/problem.ts';
+import { DEFAULT_SETTINGS } from '../engine/settings.ts';
+import { GROUPS, SETTINGS, allowedOf, flagOf, variableOf } from './setting-table.ts';
+import type { Setting } from './setting-table.ts';
+import { engineSettings, readSettings, workerEnvironment } from './settings.ts';
+
+function problemOf(act: () => unknown): Problem {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+test('without any setting, the defaults are those that the engine and the contract have', () => {
+  const settings = readSettings({}, { PATH: '/bin' });
+  expect(settings).toMatchObject({
+    host: '127.0.0.1',
+    port: 8484,
+    dataDir: '.claimcheck',
+    bootstrapKey: null,
+    workflows: null,
+    leaseMs: 10_000,
+    concurrency: 100,
+    maxBodyBytes: 1024 * 1024,
+  });
+  expect(engineSettings(settings)).toEqual(DEFAULT_SETTINGS);
+});
+
+test('a flag outweighs a variable, and a variable the default', () => {
+  const env = { CLAIMCHECK_PORT: '9000', CLAIMCHECK_LEASE_MS: '2000' };
+  expect(readSettings({ port: '9001' }, env)).toMatchObject({ port: 9001, leaseMs: 2000 });
+});
+
+test('an empty variable counts as unset', () => {
+  expect(readSettings({}, { CLAIMCHECK_PORT: '', CLAIMCHECK_DATABASE_URL: '' }).port).toBe(8484);
+});
+
+test.each([
+  [
+    { CLAIMCHECK_LEASE_M: '1' },
+    'CLAIMCHECK_LEASE_M is no setting of Claimcheck; did you mean CLAIMCHECK_LEASE_MS?',
+  ],
+  [{ CLAIMCHECK_QQQQQQQQQ: '1' }, 'CLAIMCHECK_QQQQQQQQQ is no setting of Claimcheck'],
+  [
+    { CLAIMCHECK_LEASE_MS: '10s' },
+    'CLAIMCHECK_LEASE_MS is "10s"; it takes a whole number from 100 to 3600000 (milliseconds).',
+  ],
+  [{ CLAIMCHECK_PORT: '65536' }, 'CLAIMCHECK_PORT is "65536"; it takes a whole number from 0 to 65535.'],
+  [{ CLAIMCHECK_PORT: '-1' }, 'CLAIMCHECK_PORT is "-1"; it takes a whole number from 0 to 65535.'],
+  [
+    { CLAIMCHECK_PORT: 'tcp://10.0.0.1:8484' },
+    'CLAIMCHECK_PORT is "tcp://10.0.0.1:8484"; it takes a whole number from 0 to 65535. (Kubernetes sets it for a service of this name: set enableServiceLinks: false.)',
+  ],
+  [
+    { CLAIMCHECK_LOG_LEVEL: 'loud' },
+    'CLAIMCHECK_LOG_LEVEL is "loud"; it takes one of debug, info, warn, error, silent.',
+  ],
+  [
+    { CLAIMCHECK_URL: 'localhost:8484' },
+    'CLAIMCHECK_URL is "localhost:8484"; it takes an http:// or https:// address.',
+  ],
+  [
+    { CLAIMCHECK_DATABASE_URL: 'postgres://db' },
+    'CLAIMCHECK_DATABASE_URL is set, but this version has only the embedded store; unset it.',
+  ],
+  [
+    { CLAIMCHECK_BLOBS_URL: 's3://bucket' },
+    'CLAIMCHECK_BLOBS_URL is set, but this version has only the embedded store; unset it.',
+  ],
+])('%o is refused in one sentence', (env, sentence) => {
+  const problem = problemOf(() => readSettings({}, env));
+  expect(problem.message).toBe(sentence);
+  expect(problem.exitCode).toBe(EXIT.usage);
+});
+
+test('a wrong flag is named as the flag it is', () => {
+  const problem = problemOf(() => readSettings({ leaseMs: '5' }, {}));
+  expect(problem.message).toMatch(/^--lease-ms is "5"; it takes/);
+});
+
+test('a key that is too short is refused without being shown', () => {
+  const { message } = problemOf(() => readSettings({}, { CLAIMCHECK_BOOTSTRAP_KEY: 'hunter2' }));
+  expect(message).toBe('CLAIMCHECK_BOOTSTRAP_KEY is too short; it takes 32 characters or more.');
+});
+
+test("a worker's process inherits everything but the keys", () => {
+  const env = { PATH: '/bin', CLAIMCHECK_PORT: '1', CLAIMCHECK_BOOTSTRAP_KEY: 'a', CLAIMCHECK_API_KEY: 'b' };
+  expect(workerEnvironment(env)).toEqual({ PATH: '/bin', CLAIMCHECK_PORT: '1' });
+});
+
+const DOCUMENT = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
+
+test.each(Object.entries<Setting>(SETTINGS))(
+  'docs/settings.md has %s as the table has it',
+  (key, setting) => {
+    expect(DOCUMENT).toContain(documentRow(key, setting));
+  },
+);
+
+test('docs/settings.md has no setting that there is not, and every group', () => {
+  const named = new Set(DOCUMENT.match(/CLAIMCHECK_[A-Z_]+/g));
+  expect([...named].toSorted()).toEqual(Object.keys(SETTINGS).map(variableOf).toSorted());
+  for (const { title } of Object.values(GROUPS)) expect(DOCUMENT).toContain(`## ${title}\n`);
+});
+
+function documentRow(key: string, setting: Setting): string {
+  const standard = setting.default === null ? 'unset' : `\`${setting.default}\``;
+  return `| \`${variableOf(key)}\` | \`${flagOf(key)}\` | ${allowedOf(setting)} | ${standard} | ${setting.doc} |`;
+}

@@ -1,0 +1,115 @@
+/**
+ * Settings as the operator gave them: flags first, then the environment, then the defaults of the table.
+ * Everything is checked once, here; nothing else reads `process.env`.
+ */
+import { EXIT, Problem } from '../cli/problem.ts';
+import type { EngineSettings } from '../engine/settings.ts';
+import { didYouMean } from './did-you-mean.ts';
+import { SETTINGS, allowedOf, flagOf, variableOf } from './setting-table.ts';
+import type { Setting, SettingKey } from './setting-table.ts';
+
+type ValueOf<Declared extends Setting> = Declared['kind'] extends 'integer'
+  ? number
+  : Declared extends { choices: readonly (infer Choice)[] }
+    ? Choice
+    : Declared['default'] extends null
+      ? string | null
+      : string;
+
+export type Settings = { -readonly [Key in SettingKey]: ValueOf<(typeof SETTINGS)[Key]> };
+
+/** Flags as a command line gave them, by the setting's key. */
+export type FlagValues = Partial<Record<SettingKey, string | undefined>>;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws Problem naming the variable or flag, its value and what is allowed */
+export function readSettings(flags: FlagValues = {}, env: Environment = process.env): Settings {
+  refuseUnknown(env);
+  const entries = Object.entries(SETTINGS).map(([key, setting]) => {
+    const flag = flags[key as SettingKey];
+    const name = flag === undefined ? variableOf(key) : flagOf(key);
+    return [key, valueOf(setting, name, flag ?? env[variableOf(key)])];
+  });
+  return Object.fromEntries(entries) as Settings;
+}
+
+/** The part of the settings that the engine works by. */
+export function engineSettings(settings: Settings): EngineSettings {
+  const { maxTimeoutMs, maxAttempts, maxDeadlineMs, backoffBaseMs, backoffCapMs } = settings;
+  return {
+    leaseMs: settings.leaseMs,
+    concurrency: settings.concurrency,
+    graceMs: settings.graceMs,
+    shutdownMs: settings.shutdownMs,
+    maxInputBytes: settings.maxInputBytes,
+    maxUploadBytes: settings.maxUploadBytes,
+    maxOutputBytes: settings.maxOutputBytes,
+    inlineBytes: settings.inlineBytes,
+    idempotencyMs: settings.idempotencyMs,
+    caps: { timeoutMs: maxTimeoutMs, maxAttempts, deadlineMs: maxDeadlineMs },
+    backoff: { baseMs: backoffBaseMs, capMs: backoffCapMs },
+  };
+}
+
+/** A misspelt variable would be a setting that silently does nothing. */
+function refuseUnknown(env: Environment): void {
+  const known = Object.keys(SETTINGS).map(variableOf);
+  const unknown = Object.keys(env).find((name) => name.startsWith('CLAIMCHECK_') && !known.includes(name));
+  if (unknown === undefined) return;
+  const near = didYouMean(unknown, known);
+  throw new Problem(
+    `${unknown} is no setting of Claimcheck${near === null ? '' : `; did you mean ${near}?`}${orchestrator(unknown)}`,
+    EXIT.usage,
+  );
+}
+
+/** Kubernetes describes a service named `claimcheck` in variables of its own to every pod beside it. */
+function orchestrator(name: string, value = ''): string {
+  const injected = /^CLAIMCHECK_(SERVICE_|PORT_\d+_)/.test(name) || value.startsWith('tcp://');
+  return injected ? ' (Kubernetes sets it for a service of this name: set enableServiceLinks: false.)' : '';
+}
+
+/** An empty variable counts as unset, as container files often have it. */
+function valueOf(setting: Setting, name: string, text: string | undefined): string | number | null {
+  if (text === undefined || text.trim() === '') return setting.default;
+  const value = parse(setting, text.trim());
+  if (value !== undefined) return value;
+  if (setting.kind === 'reserved') {
+    throw new Problem(`${name} is set, but this version has only the embedded store; unset it.`, EXIT.usage);
+  }
+  const shown = setting.kind === 'secret' ? 'too short' : JSON.stringify(text);
+  throw new Problem(
+    `${name} is ${shown}; it takes ${allowedOf(setting)}.${orchestrator(name, text)}`,
+    EXIT.usage,
+  );
+}
+
+/** Undefined where the text is not what the setting takes. */
+function parse(setting: Setting, text: string): string | number | undefined {
+  switch (setting.kind) {
+    case 'integer': {
+      const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+      return number >= setting.min && number <= setting.max ? number : undefined;
+    }
+    case 'choice':
+      return setting.choices.find((choice) => choice === text);
+    case 'url':
+      return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined;
+    case 'secret':
+      return text.length >= setting.minLength ? text : undefined;
+    case 'reserved':
+      return undefined;
+    case 'text':
+    case 'path':
+    case 'file':
+      return text;
+  }
+}
+
+/** What a worker's process inherits: everything but the keys, which a workflow has no use for. */
+export function workerEnvironment(env: Environment = process.env): NodeJS.ProcessEnv {
+  const secrets = Object.entries(SETTINGS).filter(([, setting]) => setting.kind === 'secret');
+  const names = new Set(secrets.map(([key]) => variableOf(key)));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
+}

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import type { Moved } from '../ports/job-store.ts';
+import { createTelemetry } from './telemetry.ts';
+
+function recording(level = 'info') {
+  const lines: string[] = [];
+  const telemetry = createTelemetry({ level, process: 'api', write: (line) => lines.push(line) });
+  const read = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  return { ...telemetry, lines, read };
+}
+
+const MOVED: Moved = {
+  jobId: 'job_1',
+  tenant: 'default',
+  workflow: 'demo',
+  event: 'dead_letter',
+  status: 'dead_letter',
+  attempt: 2,
+  code: 'timeout',
+  worker: 'box-1',
+  revokedSession: null,
+  due: null,
+};
+
+test('a transition is one line with job, attempt, worker and code', () => {
+  const { moved, lines, read } = recording();
+  moved(MOVED);
+  expect(lines).toHaveLength(1);
+  expect(read()[0]).toMatchObject({
+    level: 'info',
+    process: 'api',
+    msg: 'dead_letter',
+    job_id: 'job_1',
+    attempt: 2,
+    worker: 'box-1',
+    code: 'timeout',
+  });
+});
+
+test('fields that are not listed never reach a line, whoever passes them along', () => {
+  const { log, lines } = recording();
+  log.child({ prompt: 'sesame' }).error(
+    {
+      job_id: 'job_1',
+      authorization: 'Bearer sesame',
+      input: { text: 'sesame' },
+      worker: { name: 'sesame' },
+    },
+    'the provider failed',
+  );
+  expect(lines[0]).toContain('job_1');
+  expect(lines[0]).not.toContain('sesame');
+});
+
+test('of an error, its kind, its code and its place are logged, and not what it says', () => {
+  const { log, lines, read } = recording();
+  const error = Object.assign(new TypeError('the key is sesame'), { code: 'E_KEY' });
+  log.error({ error }, 'it failed');
+  expect(lines[0]).not.toContain('sesame');
+  expect(read()[0]).toMatchObject({ error_name: 'TypeError', error_code: 'E_KEY' });
+  expect(read()[0]?.['stack']).toContain('telemetry.test');
+});
+
+test('line breaks and terminal escapes in a value stay inside one escaped line', () => {
+  const { log, lines, read } = recording();
+  const nasty = 'a\nb\u001b[31m\u007f\u009b2J\u2028\u202ec';
+  log.warn({ worker: nasty }, nasty);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]?.trimEnd()).toMatch(/^[\x20-\x7e]*$/);
+  expect(read()[0]).toMatchObject({ worker: nasty, msg: nasty });
+});
+
+test('a long text is cut', () => {
+  const { log, lines } = recording();
+  log.info({ worker: 'x'.repeat(100_000) }, 'y'.repeat(100_000));
+  expect(lines[0]?.length).toBeLessThan(2_000);
+});
+
+test('lines below the level are not written', () => {
+  const { log, moved, lines } = recording('warn');
+  moved(MOVED);
+  log.info({}, 'quiet');
+  expect(lines).toEqual([]);
+});

@@ -1,0 +1,107 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Fixture } from '../../testkit/store/fixture.ts';
+import { RULES } from '../../testkit/store/sqlite.ts';
+import { asStoreError } from './errors.ts';
+import { refuseOldSqlite, requireDurable } from './file.ts';
+import { openSqliteStore } from './store.ts';
+
+let directory: string;
+let path: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'claimcheck-file-'));
+  path = join(directory, 'store.db');
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+function raw(sql: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(sql);
+  db.close();
+}
+
+function opened(options: { now?: () => number; path?: string } = {}) {
+  return openSqliteStore({ path, rules: RULES, ...options });
+}
+
+it('a file of a newer version is refused in one sentence, and is not touched', async () => {
+  await (await opened()).close();
+  raw('PRAGMA user_version = 9999');
+  await expect(opened()).rejects.toThrow(
+    /^.*store\.db was written by a newer version of Claimcheck .*9999.*$/,
+  );
+  raw('PRAGMA user_version = 1');
+  await (await opened()).close();
+});
+
+it('a database of another program is refused, and gets no tables of ours', async () => {
+  raw('CREATE TABLE theirs (a)');
+  await expect(opened()).rejects.toThrow('a database of another program');
+  const db = new DatabaseSync(path);
+  expect(db.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'theirs' }]);
+  db.close();
+});
+
+it('a file that is no database, and a path that cannot be opened, are said plainly', async () => {
+  await writeFile(path, 'x'.repeat(5000));
+  await expect(opened()).rejects.toThrow(/not a database/);
+  await expect(opened({ path: join(path, 'below.db') })).rejects.toThrow(/below\.db cannot be opened/);
+});
+
+it('a migration is applied once, and a second opening finds everything there', async () => {
+  const first = await opened();
+  const [id] = await new Fixture({ store: first, advance: () => {}, dispose: () => first.close() }).enqueue(
+    {},
+  );
+  await first.close();
+  const second = await opened();
+  expect((await second.jobs.status({ tenant: 'default', jobId: id! }))?.status).toBe('queued');
+  await second.close();
+});
+
+it('a connection that does not sync each commit is refused', () => {
+  const db = new DatabaseSync(path);
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (a)');
+  requireDurable(db, path);
+  db.exec('PRAGMA synchronous = NORMAL; INSERT INTO t VALUES (1)');
+  expect(() => requireDurable(db, path)).toThrow('not synced at each commit');
+  db.close();
+});
+
+it('a SQLite that can corrupt a shared WAL is refused', () => {
+  for (const version of ['3.51.2', '3.50.9', '2.99.99'])
+    expect(() => refuseOldSqlite(version)).toThrow('too old');
+  for (const version of ['3.51.3', '3.51.10', '3.53.0', '4.0.0']) refuseOldSqlite(version);
+});
+
+it('a full disk is told apart from one that cannot be used', () => {
+  const db = new DatabaseSync(path);
+  db.exec('PRAGMA max_page_count = 3; CREATE TABLE t (a)');
+  let thrown: unknown;
+  try {
+    db.exec('INSERT INTO t VALUES (zeroblob(1000000))');
+  } catch (error) {
+    thrown = error;
+  }
+  expect(asStoreError(thrown)).toMatchObject({ name: 'StorageFullError' });
+  db.close();
+  const plain = new Error('plain');
+  expect(asStoreError(plain)).toBe(plain);
+});
+
+it("the store's time never falls, also where the machine's clock is set back", async () => {
+  let now = 1_700_000_000_000;
+  const store = await opened({ now: () => now });
+  const f = new Fixture({ store, advance: () => {}, dispose: () => store.close() });
+  const claimed = await f.running('ses_1');
+  now -= 3_600_000;
+  await f.complete(claimed);
+  const job = await f.job(claimed.jobId);
+  expect(job.finishedAt).toBe(job.startedAt);
+  await store.close();
+});

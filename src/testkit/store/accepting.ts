@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { accepted, FAR_MS, first, IDEMPOTENCY_MS, TENANT } from './fixture.ts';
+import type { Cases } from './fixture.ts';
+
+const KEYED = { key: 'order 17', requestSha256: 'digest-a' };
+
+export const acceptingCases: Cases = {
+  'a job is read back as it was handed in': async (f) => {
+    const [jobId] = await f.enqueue({
+      input: { text: 'Zürich', list: [1, null, true] },
+      inputRef: 'uploads/abc.pdf',
+      priority: 7,
+      labels: { order: '17' },
+      requestedLimits: { timeoutMs: 1000, maxAttempts: 2, deadlineMs: 5000 },
+    });
+    const job = await f.job(jobId ?? '');
+    assert.deepEqual(job.input, { text: 'Zürich', list: [1, null, true] });
+    assert.equal(job.inputRef, 'uploads/abc.pdf');
+    assert.equal(job.priority, 7);
+    assert.deepEqual(job.labels, { order: '17' });
+    const { createdAt } = job;
+    assert.deepEqual(job.limits, {
+      timeoutMs: 1000,
+      maxAttempts: 2,
+      deadlineAt: createdAt + 5000,
+      deadlineMs: 5000,
+    });
+    assert.deepEqual(job.events, [{ type: 'queued', from: null, to: 'queued', at: createdAt, attempt: 0 }]);
+    assert.deepEqual([job.startedAt, job.finishedAt, job.lease, job.artifact], [null, null, null, null]);
+  },
+
+  'text with U+0000, lone surrogates, quotes and line ends comes back identical': async (f) => {
+    const odd = 'nul \u0000 lone \ud800 \udc00 "quoted" \\ \n \r \u2028 end';
+    const labels = { [odd]: odd };
+    const jobId = await f.enqueueOne({ input: { [odd]: odd }, labels, inputRef: 'uploads/x' });
+    const claimed = await f.claimOne('ses_1');
+    assert.deepEqual(claimed.input, { [odd]: odd });
+    assert.deepEqual(claimed.labels, labels);
+    await f.jobs.progress({ jobId, token: claimed.token, progress: { fraction: 0.5, note: odd } });
+    assert.equal((await f.job(jobId)).progress?.note, odd);
+    await f.fail(claimed, {
+      code: 'invalid_input',
+      elapsedMs: 1,
+      message: odd,
+      issues: [{ path: '/x', message: odd }],
+    });
+    const job = await f.job(jobId);
+    assert.deepEqual([job.input, job.labels], [{ [odd]: odd }, labels]);
+    assert.equal(job.errors[0]?.message, odd);
+    assert.deepEqual(job.errors[0]?.issues, [{ path: '/x', message: odd }]);
+    assert.equal((await f.jobs.status({ tenant: TENANT, jobId }))?.error?.message, odd);
+    const found = await f.jobs.list({ tenant: TENANT, filter: { labels }, after: null, limit: 10 });
+    assert.deepEqual(
+      found.jobs.map((view) => view.jobId),
+      [jobId],
+    );
+  },
+
+  'labels that agree up to a U+0000 are different labels': async (f) => {
+    const jobId = await f.enqueueOne({ labels: { order: 'a\u0000b' } });
+    const list = (value: string) =>
+      f.jobs.list({ tenant: TENANT, filter: { labels: { order: value } }, after: null, limit: 10 });
+    assert.deepEqual((await list('a')).jobs, []);
+    assert.equal((await list('a\u0000b')).jobs[0]?.jobId, jobId);
+  },
+
+  'an id that continues behind a U+0000 is another id': async (f) => {
+    const jobId = await f.enqueueOne();
+    assert.equal(await f.jobs.status({ tenant: TENANT, jobId: `${jobId}\u0000x` }), null);
+    assert.equal(await f.jobs.job({ tenant: TENANT, jobId: `${jobId}\u0000x` }), null);
+    assert.equal((await f.cancel(`${jobId}\u0000x`)).outcome, 'not_found');
+    assert.equal(await f.statusOf(jobId), 'queued');
+  },
+
+  'a string of ten million characters comes back whole': async (f) => {
+    const input = 'ä'.repeat(10_000_000);
+    const jobId = await f.enqueueOne({ input });
+    assert.ok((await f.job(jobId)).input === input);
+  },
+
+  'one caller with a bad job gets none of its jobs in, and the others are not touched': async (f) => {
+    const bad = f.newJob({ requestedLimits: { timeoutMs: FAR_MS * 1000 } });
+    const before = f.newJob();
+    const after = f.newJob();
+    const answers = await f.jobs.enqueue([[before], [f.newJob(), bad], [after]]);
+    assert.deepEqual(
+      answers.map((answer) => answer.outcome),
+      ['accepted', 'invalid', 'accepted'],
+    );
+    assert.ok(answers[1]?.outcome === 'invalid');
+    assert.equal(answers[1].index, 1);
+    assert.equal(answers[1].issues[0]?.path, '/limits/timeout_ms');
+    const { jobs } = await f.jobs.list({ tenant: TENANT, filter: {}, after: null, limit: 10 });
+    assert.deepEqual(
+      jobs.map((job) => job.jobId),
+      [after.jobId, before.jobId],
+    );
+  },
+
+  'each job of a batch is told of as a move': async (f) => {
+    const [answer] = await f.jobs.enqueue([[f.newJob(), f.newJob({ runAt: null })]]);
+    const { jobIds, moved } = accepted(answer);
+    assert.deepEqual(
+      moved.map((one) => [one.jobId, one.event, one.status]),
+      jobIds.map((id) => [id, 'queued', 'queued']),
+    );
+    assert.ok(moved.every((one) => one.due !== null && one.tenant === TENANT && one.workflow === 'demo'));
+  },
+
+  'the same idempotency key with the same request answers with the first job': async (f) => {
+    const jobId = await f.enqueueOne({ idempotency: KEYED });
+    const [answer] = await f.jobs.enqueue([[f.newJob({ idempotency: KEYED })]]);
+    const { moved, ...rest } = accepted(answer);
+    assert.deepEqual(rest, { outcome: 'accepted', jobIds: [jobId], repeated: true });
+    assert.deepEqual(moved, []);
+    assert.equal((await f.jobs.list({ tenant: TENANT, filter: {}, after: null, limit: 10 })).jobs.length, 1);
+  },
+
+  'of two requests with one key in the same call the second repeats the first': async (f) => {
+    const [one, two, other] = await f.jobs.enqueue([
+      [f.newJob({ idempotency: KEYED })],
+      [f.newJob({ idempotency: KEYED })],
+      [f.newJob({ idempotency: { ...KEYED, requestSha256: 'digest-b' } })],
+    ]);
+    assert.deepEqual(accepted(two).jobIds, accepted(one).jobIds);
+    assert.deepEqual([accepted(one).repeated, accepted(two).repeated], [false, true]);
+    assert.deepEqual(other, { outcome: 'idempotency_key_reused', index: 0 });
+  },
+
+  'the same key with another request is refused, for this tenant only': async (f) => {
+    await f.enqueueOne({ idempotency: KEYED });
+    const other = { ...KEYED, requestSha256: 'digest-b' };
+    const [refused] = await f.jobs.enqueue([[f.newJob({ idempotency: other })]]);
+    assert.deepEqual(refused, { outcome: 'idempotency_key_reused', index: 0 });
+    const [elsewhere] = await f.jobs.enqueue([[f.newJob({ idempotency: other, tenant: 'another' })]]);
+    assert.equal(accepted(elsewhere).repeated, false);
+  },
+
+  'a batch is repeated as a whole or refused': async (f) => {
+    const key = (name: string) => ({ idempotency: { key: name, requestSha256: `digest of ${name}` } });
+    const jobIds = await f.enqueue(key('a'), key('b'));
+    const again = accepted(first(await f.jobs.enqueue([[f.newJob(key('a')), f.newJob(key('b'))]])));
+    assert.deepEqual([again.jobIds, again.repeated], [jobIds, true]);
+    const [mixed] = await f.jobs.enqueue([[f.newJob(key('c')), f.newJob(key('b'))]]);
+    assert.deepEqual(mixed, { outcome: 'idempotency_key_reused', index: 1 });
+    const [twice] = await f.jobs.enqueue([[f.newJob(key('d')), f.newJob(key('d'))]]);
+    assert.deepEqual(twice, { outcome: 'idempotency_key_reused', index: 1 });
+    assert.equal((await f.jobs.list({ tenant: TENANT, filter: {}, after: null, limit: 10 })).jobs.length, 2);
+  },
+
+  'an idempotency key is kept until some time after its job ended, and a replay keeps it on': async (f) => {
+    const claimed = await f.running('ses_1', { idempotency: KEYED });
+    f.advance(IDEMPOTENCY_MS * 2);
+    await f.sweep({ reap: false });
+    const repeats = async () =>
+      accepted(first(await f.jobs.enqueue([[f.newJob({ idempotency: KEYED })]]))).repeated;
+    assert.ok(await repeats());
+    await f.fail(claimed, { code: 'workflow_error', elapsedMs: 1 });
+    await f.replay(claimed.jobId);
+    f.advance(IDEMPOTENCY_MS + 1);
+    await f.sweep({ reap: false });
+    assert.ok(await repeats());
+    await f.cancel(claimed.jobId);
+    f.advance(IDEMPOTENCY_MS - 1);
+    await f.sweep({ reap: false });
+    assert.ok(await repeats());
+    f.advance(1);
+    await f.sweep({ reap: false });
+    assert.equal(await repeats(), false);
+  },
+};

@@ -1,0 +1,212 @@
+import { Agent, request } from 'node:http';
+import { createConnection } from 'node:net';
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PortTakenError, listen } from '../../src/http/listen.ts';
+import type { Listening } from '../../src/http/listen.ts';
+import { KEY, openApi } from './harness.ts';
+import type { Api } from './harness.ts';
+
+let api: Api;
+let server: Listening;
+beforeAll(async () => {
+  api = await openApi({ limits: { bodyMs: 400, uploadIdleMs: 400 } });
+  server = await api.listen({ headersTimeoutMs: 300, requestTimeoutMs: 2000 });
+});
+afterAll(() => api.close());
+
+const HEAD = `Host: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\n`;
+
+/** What a server says to these bytes, until it closes the connection. */
+async function say(text: string, andThen: (socket: Socket) => void = () => {}): Promise<string> {
+  const socket = createConnection(server.port, '127.0.0.1');
+  let heard = '';
+  socket.on('data', (chunk) => {
+    heard += chunk.toString();
+  });
+  socket.on('error', () => {});
+  socket.write(text);
+  andThen(socket);
+  await new Promise((resolve) => socket.once('close', resolve));
+  return heard;
+}
+
+describe('a client that is slow', () => {
+  it('with its headers is closed', async () => {
+    expect(await say('POST /ai-jobs HTTP/1.1\r\nHost: x\r\nX-Slow: ')).toContain('408');
+  });
+
+  it('with its body gets 408 and is closed, although it sends a byte now and then', async () => {
+    let trickle: NodeJS.Timeout | undefined;
+    const heard = await say(`POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 1000\r\n\r\n`, (socket) => {
+      trickle = setInterval(() => socket.write(' '), 50);
+    });
+    clearInterval(trickle);
+    expect(heard).toMatch(/^HTTP\/1\.1 408 /);
+    expect(heard).toContain('"code":"request_timeout"');
+  });
+
+  it('with its upload gets 408 and is closed', async () => {
+    const heard = await say(`POST /uploads HTTP/1.1\r\n${HEAD}Content-Length: 1000\r\n\r\nabc`);
+    expect(heard).toMatch(/^HTTP\/1\.1 408 /);
+  });
+});
+
+describe('a length', () => {
+  it('over the limit is 413 before a byte is read, and the connection is closed', async () => {
+    const heard = await say(`POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 99999999\r\n\r\n`);
+    expect(heard).toMatch(/^HTTP\/1\.1 413 /);
+    expect(heard.toLowerCase()).toContain('connection: close');
+    expect(heard).toContain('"code":"too_large"');
+  });
+
+  it('that nobody tells is counted: 413 is seen by a client that is still sending, and memory stays flat', async () => {
+    const before = process.memoryUsage().rss;
+    const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
+    const heard = await say(
+      `POST /ai-jobs HTTP/1.1\r\n${HEAD}Transfer-Encoding: chunked\r\n\r\n`,
+      (socket) => {
+        const pour = () => {
+          while (!socket.destroyed && socket.write(chunk));
+        };
+        socket.on('drain', pour);
+        pour();
+      },
+    );
+    expect(heard).toMatch(/^HTTP\/1\.1 413 /);
+    expect(heard).toContain('"code":"too_large"');
+    expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * 1024);
+  });
+
+  it('over the limit does not break off a client that reads nothing before it has sent everything', async () => {
+    const socket = createConnection(server.port, '127.0.0.1').pause();
+    const size = 8 * 1024 * 1024;
+    const failed = await new Promise<Error | null | undefined>((resolve) => {
+      socket.on('error', resolve);
+      socket.write(`POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: ${size}\r\n\r\n`);
+      socket.write(Buffer.alloc(size, ' '), resolve);
+    });
+    expect(failed ?? null).toBeNull();
+    const heard: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => heard.push(chunk)).resume();
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(Buffer.concat(heard).toString()).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it('that is shorter than the body does not smuggle the rest in as a request', async () => {
+    const body = '{"workflow":"echo"}';
+    const heard = await say(`POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 10\r\n\r\n${body}`);
+    expect(heard).toMatch(/^HTTP\/1\.1 400 /);
+    expect(heard).not.toContain('202');
+  });
+
+  it('told twice, or in two ways, is refused', async () => {
+    expect(
+      await say(`POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`),
+    ).toMatch(/^HTTP\/1\.1 400 /);
+    expect(
+      await say(
+        `POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      ),
+    ).toMatch(/^HTTP\/1\.1 400 /);
+  });
+});
+
+describe('a request', () => {
+  it('whose client leaves in the middle of an upload leaves nothing, and no error in the log', async () => {
+    await say(
+      `POST /uploads HTTP/1.1\r\n${HEAD}Content-Length: 100000\r\n\r\n${'x'.repeat(5000)}`,
+      (socket) => {
+        setTimeout(() => socket.destroy(), 50);
+      },
+    );
+    await say(`GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(api.log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('that asks before it sends its body is told to go on only with a key and a length that fit', async () => {
+    const expecting = (extra: string) => `POST /ai-jobs HTTP/1.1\r\n${extra}Expect: 100-continue\r\n`;
+    const good = await say(
+      expecting(`${HEAD}Connection: close\r\nContent-Length: 19\r\n`) + '\r\n',
+      (socket) => {
+        socket.once('data', () => socket.write('{"workflow":"echo"}'));
+      },
+    );
+    expect(good).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 202 /);
+    const long = await say(expecting(`${HEAD}Content-Length: 99999999\r\n`) + '\r\n');
+    expect(long).toMatch(/^HTTP\/1\.1 413 /);
+    const keyless = await say(expecting('Host: x\r\nConnection: close\r\nContent-Length: 19\r\n') + '\r\n');
+    expect(keyless).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it('with too large a head, no host or an address that is none is refused', async () => {
+    expect(await say(`GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`)).toContain('431');
+    expect(await say('GET / HTTP/1.1\r\nConnection: close\r\n\r\n')).toContain('400');
+    const odd = await say('GET /a\\b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(odd).toMatch(/^HTTP\/1\.1 400 /);
+    expect(odd).toContain('application/problem+json');
+  });
+
+  it('to trace is not answered with what it holds', async () => {
+    const heard = await say(`TRACE /ai-jobs HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`);
+    expect(heard).toMatch(/^HTTP\/1\.1 405 /);
+    expect(heard).not.toContain(KEY);
+  });
+
+  it('can follow another on the same connection, also after a refusal', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ports = new Set<number | undefined>();
+    for (const [path, key] of [
+      ['/workflows', KEY],
+      ['/nothing', KEY],
+      ['/workflows', 'wrong'],
+      ['/ai-jobs', KEY],
+    ] as const) {
+      await new Promise<void>((resolve, reject) => {
+        const asked = request(
+          { port: server.port, path, agent, headers: { authorization: `Bearer ${key}` } },
+          (answer) => {
+            ports.add(answer.socket.localPort);
+            answer.resume().once('end', resolve);
+          },
+        );
+        asked.once('error', reject).end();
+      });
+    }
+    agent.destroy();
+    expect(ports.size).toBe(1);
+  });
+});
+
+describe('listen', () => {
+  it('says in a sentence that a port is taken', async () => {
+    const taken = listen({ app: { fetch: () => new Response() }, host: '127.0.0.1', port: server.port });
+    await expect(taken).rejects.toBeInstanceOf(PortTakenError);
+    await expect(taken).rejects.toThrow(
+      `Port ${server.port} on 127.0.0.1 is taken by another program; stop it, or choose another port.`,
+    );
+  });
+
+  it('caps the number of connections', async () => {
+    const small = await api.listen({ maxConnections: 2 });
+    const held = [0, 1].map(() => createConnection(small.port, '127.0.0.1'));
+    await Promise.all(held.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
+    const third = createConnection(small.port, '127.0.0.1');
+    await new Promise((resolve) => third.once('close', resolve).on('error', () => {}));
+    for (const socket of held) socket.destroy();
+  });
+
+  it('closes in bounded time although a request does not end', async () => {
+    const stuck = await listen({
+      app: { fetch: () => new Promise<Response>(() => {}) },
+      host: '127.0.0.1',
+      port: 0,
+      sockets: { closeTimeoutMs: 100 },
+    });
+    const asked = fetch(stuck.url).catch(() => 'cut');
+    const socket = createConnection(stuck.port, '127.0.0.1').on('error', () => {});
+    await new Promise((resolve) => socket.once('connect', resolve));
+    await stuck.close();
+    expect(await asked).toBe('cut');
+  });
+});
