@@ -53,11 +53,10 @@ function keyLines(key: FirstKey): string[] {
 
 function tryLines(facts: BannerFacts): string[] {
   const body = JSON.stringify(sampleRequest(facts));
-  const shown = 'tee -a /dev/stderr';
   return [
     `API=${reachable(facts.url)}  AUTH="Authorization: Bearer ${keyWord(facts.key)}"`,
-    `JOB=$(curl -sS $API/ai-jobs -H "$AUTH" -H 'Content-Type: application/json' -d '${body}' | ${shown} | sed 's/.*"job_id":"\\([^"]*\\)".*/\\1/')`,
-    `while curl -sS -w '\\n' "$API/ai-jobs/$JOB?wait=20" -H "$AUTH" | ${shown} | grep -q '"artifact":null,"error":null'; do :; done`,
+    `JOB=$(curl -sS $API/ai-jobs -H "$AUTH" -H 'Content-Type: application/json' -d '${body}' | sed 's/.*"job_id":"\\([^"]*\\)".*/\\1/'); echo $JOB`,
+    `until curl -sS "$API/ai-jobs/$JOB?wait=20" -H "$AUTH" | grep -v '"artifact":null,"error":null'; do :; done`,
     'curl -sS $API/ai-jobs/$JOB/artifact -H "$AUTH"',
   ];
 }

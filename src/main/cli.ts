@@ -1,81 +1,7 @@
-/** The entry of the command line: hands the process's own means to the commands, and ends with their exit code. */
-import { createHttpDesk } from '../cli/http-desk.ts';
-import { createLocalDesk } from '../cli/local-desk.ts';
-import type { Desk } from '../cli/desk.ts';
-import type { DeskOptions, Flags, Host, Io, SettingFlag } from '../cli/host.ts';
+/** The entry of the command line: runs one command in this process, and ends with its exit code. */
 import { runProgram } from '../cli/program.ts';
-import { schemaVersion } from '../stores/sqlite/migrate.ts';
-import { LOCAL_CALLER } from './caller.ts';
-import { NO_WORKFLOWS, knownWorkflows } from './known-workflows.ts';
-import { openStore, requireStore } from './open-store.ts';
-import { GROUPS, SETTINGS, flagOf } from './setting-table.ts';
-import type { Setting } from './setting-table.ts';
-import { readSettings } from './settings.ts';
-import { createTelemetry } from './telemetry.ts';
+import { commandHost } from './command-host.ts';
 import { terminalIo } from './terminal.ts';
-import { VERSION } from './version.ts';
-
-const SILENT = createTelemetry({ level: 'silent', process: 'cli' });
-
-function hostOf(io: Io): Host {
-  return {
-    version: VERSION,
-    io,
-    settingFlags: settingFlags(),
-    // Loaded where they are run: a server's parts would triple the time of every other command.
-    serve: async (flags, options) => (await import('./serve.ts')).serve(flags, options, io),
-    work: async (flags, options) => (await import('./work.ts')).work(flags, options, io),
-    demo: () => demo(io),
-    migrate,
-    openDesk,
-  };
-}
-
-function settingFlags(): SettingFlag[] {
-  return Object.entries<Setting>(SETTINGS).map(([key, setting]) => ({
-    key,
-    flags: `${flagOf(key)} <${placeholder(setting)}>`,
-    doc: helpOf(setting),
-    group: setting.group,
-    groupTitle: GROUPS[setting.group].title,
-  }));
-}
-
-function placeholder(setting: Setting): string {
-  if (setting.kind === 'integer') return setting.unit === '' ? 'n' : setting.unit;
-  if (setting.kind === 'choice') return setting.choices.join('|');
-  return setting.kind === 'path' ? 'dir' : setting.kind;
-}
-
-function helpOf({ doc, default: standard }: Setting): string {
-  return standard === null ? doc : `${doc} (default: ${standard})`;
-}
-
-async function demo(io: Io): Promise<boolean> {
-  const { runDemo } = await import('./demo.ts');
-  const { passed } = await runDemo({ write: (line: string) => io.out(`${line}\n`) });
-  return passed;
-}
-
-/** Opening the store is what migrates it. */
-async function migrate(flags: Flags): Promise<{ description: string; version: number }> {
-  const parts = await openStore(readSettings(flags), NO_WORKFLOWS, SILENT);
-  const { description } = parts.store;
-  await parts.close();
-  return { description, version: schemaVersion() };
-}
-
-async function openDesk(flags: Flags, options: DeskOptions): Promise<Desk> {
-  const settings = readSettings(flags);
-  const { url, apiKey } = settings;
-  if (url !== null) return createHttpDesk({ url, apiKey });
-  if (!options.makesStore) requireStore(settings);
-  const known = options.needsWorkflows
-    ? await knownWorkflows(settings.workflows, options.demo)
-    : NO_WORKFLOWS;
-  const parts = await openStore(settings, known, SILENT);
-  return createLocalDesk({ engine: parts.engine, caller: LOCAL_CALLER, close: () => parts.close() });
-}
 
 /** `claimcheck list | head` ends quietly; a server goes on without a reader of what it printed. */
 function tolerateClosedPipes(isServer: boolean): void {
@@ -88,6 +14,6 @@ function tolerateClosedPipes(isServer: boolean): void {
 
 const args = process.argv.slice(2);
 tolerateClosedPipes(args[0] === 'serve' || args[0] === 'work');
-const exitCode = await runProgram(args, hostOf(terminalIo(process.env)));
+const exitCode = await runProgram(args, commandHost(terminalIo(process.env)));
 // Functions that never return, and sockets kept for another request, do not hold up the end.
 process.stdout.write('', () => process.exit(exitCode));

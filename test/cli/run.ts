@@ -7,6 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import type { Io } from '../../src/cli/host.ts';
+import { runProgram } from '../../src/cli/program.ts';
+import { commandHost } from '../../src/main/command-host.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/claimcheck', import.meta.url));
 
@@ -88,11 +91,29 @@ function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(inherited), ...env };
 }
 
+/**
+ * Runs a command in this process, with the same parts and without the start of another: for what a command does, where
+ * the process itself is not the matter.
+ */
+export async function runHere(args: readonly string[], options: { stdin?: string } = {}): Promise<Finished> {
+  const written = { stdout: '', stderr: '' };
+  const io: Io = {
+    out: (text) => void (written.stdout += text),
+    err: (text) => void (written.stderr += text),
+    stdin: () => Promise.resolve(Buffer.from(options.stdin ?? '')),
+    isTerminal: false,
+    hasColour: false,
+    columns: Number.POSITIVE_INFINITY,
+  };
+  const code = await runProgram(args, commandHost(io));
+  return { code, ...written };
+}
+
 export interface Server extends Started {
   url: string;
   key: string;
-  /** The environment in which the commands ask this server. */
-  client: Record<string, string>;
+  /** The flags with which the commands ask this server. */
+  client: string[];
   /** Asks the API. */
   ask(path: string, body?: unknown): Promise<{ status: number; json: Record<string, unknown> }>;
 }
@@ -111,7 +132,7 @@ export async function serve(args: readonly string[], where: Where): Promise<Serv
     });
     return { status: response.status, json: (await response.json()) as Record<string, unknown> };
   }
-  return { ...started, url, key, ask, client: { CLAIMCHECK_URL: url, CLAIMCHECK_API_KEY: key } };
+  return { ...started, url, key, ask, client: ['--url', url, '--api-key', key] };
 }
 
 /** Waits for the end of a job by the API, and gives its brief record. */

@@ -40,7 +40,7 @@ export class Gate {
   /** Hands the place on, so that nobody who comes later takes it first. */
   #leave(): void {
     const next = this.#waiting.shift();
-    if (next) { next(); this.#free += 1; }
+    if (next) next();
     else this.#free += 1;
   }
 }

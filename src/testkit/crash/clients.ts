@@ -16,6 +16,7 @@ interface JobBody {
   limits: { max_attempts: number; timeout_ms: number };
 }
 
+const LIMITS = { max_attempts: 3, timeout_ms: 30_000 };
 const LONG_TEXT = 'x'.repeat(20_000);
 /** Of so many acknowledged jobs, one is followed by its stream. */
 const FOLLOWED = 10;
@@ -39,6 +40,25 @@ export class Clients {
     while (!signal.aborted) {
       await this.#deed();
       await sleep(this.#random() * 20);
+    }
+  }
+
+  acknowledged(): number {
+    return this.#acknowledged.length;
+  }
+
+  /** Hands in a job that takes seconds, and resolves when it is seen running. */
+  async runLong(): Promise<void> {
+    const body: JobBody = { workflow: 'demo', input: { mode: 'slow', ms: 3000 }, limits: LIMITS };
+    const line = this.#note(body.input);
+    const reply = await ask(this.#api, 'POST', '/ai-jobs', body);
+    const jobId = (reply.json as { job_id?: string } | null)?.job_id;
+    this.#heard(line, reply, jobId);
+    for (let status = ''; status !== 'running'; await sleep(20)) {
+      const { json } = await ask(this.#api, 'GET', `/ai-jobs/${jobId}`);
+      status = (json as { status?: string } | null)?.status ?? '';
+      if (status === 'completed' || status === 'dead_letter')
+        throw new Error(`the long job was ${status} at once`);
     }
   }
 
@@ -141,6 +161,6 @@ export class Clients {
       { mode: 'always_fail' },
     ];
     const input = inputs[Math.floor(this.#random() * inputs.length)] ?? null;
-    return { workflow: 'demo', input, limits: { max_attempts: 3, timeout_ms: 30_000 } };
+    return { workflow: 'demo', input, limits: LIMITS };
   }
 }

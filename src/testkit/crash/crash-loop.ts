@@ -21,7 +21,7 @@ import type { Service } from './service.ts';
 export interface CrashLoopOptions {
   /** The script that runs `claimcheck`. */
   bin: string;
-  /** How long to kill and to ask. */
+  /** How long to kill and to ask; longer where the machine is too slow for a few dozen jobs in this time. */
   ms: number;
   /** Makes the same choices in the same order; what they meet is up to the machine. */
   seed: number;
@@ -52,6 +52,8 @@ const SLACK_MS = 5000;
 /** Lost leases, retries and what was queued have to be done by then, also on a busy machine. */
 const DRAIN_MS = 20_000;
 const CLIENTS = 4;
+/** A slow machine goes on for longer until there is something to look at. */
+const LEAST_JOBS = 50;
 
 export async function crashLoop(options: CrashLoopOptions): Promise<CrashLoopResult> {
   const { ms, say, keep = false } = options;
@@ -133,28 +135,33 @@ async function torment(
   random: () => number,
 ): Promise<number> {
   const over = new AbortController();
-  const asking = Array.from({ length: CLIENTS }, () => clients.run(over.signal));
   try {
-    const killing = killFor(ms, services, random, over.signal).finally(() => over.abort());
+    await up(services);
+    // the first blow surely meets a running attempt
+    await clients.runLong();
+    await services.worker.kill();
+    services.worker.start();
+    const end = performance.now() + ms;
+    const enough = (now: number) => now > end && (clients.acknowledged() >= LEAST_JOBS || now > end + 2 * ms);
+    const asking = Array.from({ length: CLIENTS }, () => clients.run(over.signal));
+    const killing = killUntil(enough, services, random, over.signal).finally(() => over.abort());
     const [kills] = await Promise.all([killing, ...asking]);
     await up(services);
-    return kills;
+    return kills + 1;
   } finally {
     over.abort();
   }
 }
 
-async function killFor(
-  ms: number,
+async function killUntil(
+  enough: (now: number) => boolean,
   services: Services,
   random: () => number,
   over: AbortSignal,
 ): Promise<number> {
   const { api, worker } = services;
-  await up(services);
-  const end = performance.now() + ms;
   let kills = 0;
-  while (performance.now() < end) {
+  while (!enough(performance.now())) {
     await sleep(200 + random() * 1600, undefined, { signal: over });
     const victims = [[api], [worker], [worker], [api, worker]][Math.floor(random() * 4)] ?? [];
     await Promise.all(victims.map((victim) => victim.kill()));

@@ -1,0 +1,76 @@
+/** What the commands need of this process: servers, stores and desks, opened by the settings. */
+import { createHttpDesk } from '../cli/http-desk.ts';
+import { createLocalDesk } from '../cli/local-desk.ts';
+import type { Desk } from '../cli/desk.ts';
+import type { DeskOptions, Flags, Host, Io, SettingFlag } from '../cli/host.ts';
+import { schemaVersion } from '../stores/sqlite/migrate.ts';
+import { LOCAL_CALLER } from './caller.ts';
+import { NO_WORKFLOWS, knownWorkflows } from './known-workflows.ts';
+import { openStore, requireStore } from './open-store.ts';
+import { GROUPS, SETTINGS, flagOf } from './setting-table.ts';
+import type { Setting } from './setting-table.ts';
+import { readSettings } from './settings.ts';
+import { createTelemetry } from './telemetry.ts';
+import { VERSION } from './version.ts';
+
+const SILENT = createTelemetry({ level: 'silent', process: 'cli' });
+
+export function commandHost(io: Io): Host {
+  return {
+    version: VERSION,
+    io,
+    settingFlags: settingFlags(),
+    // Loaded where they are run: a server's parts would triple the time of every other command.
+    serve: async (flags, options) => (await import('./serve.ts')).serve(flags, options, io),
+    work: async (flags, options) => (await import('./work.ts')).work(flags, options, io),
+    demo: () => demo(io),
+    migrate,
+    openDesk,
+  };
+}
+
+function settingFlags(): SettingFlag[] {
+  return Object.entries<Setting>(SETTINGS).map(([key, setting]) => ({
+    key,
+    flags: `${flagOf(key)} <${placeholder(setting)}>`,
+    doc: helpOf(setting),
+    group: setting.group,
+    groupTitle: GROUPS[setting.group].title,
+  }));
+}
+
+function placeholder(setting: Setting): string {
+  if (setting.kind === 'integer') return setting.unit === '' ? 'n' : setting.unit;
+  if (setting.kind === 'choice') return setting.choices.join('|');
+  return setting.kind === 'path' ? 'dir' : setting.kind;
+}
+
+function helpOf({ doc, default: standard }: Setting): string {
+  return standard === null ? doc : `${doc} (default: ${standard})`;
+}
+
+async function demo(io: Io): Promise<boolean> {
+  const { runDemo } = await import('./demo.ts');
+  const { passed } = await runDemo({ write: (line: string) => io.out(`${line}\n`) });
+  return passed;
+}
+
+/** Opening the store is what migrates it. */
+async function migrate(flags: Flags): Promise<{ description: string; version: number }> {
+  const parts = await openStore(readSettings(flags), NO_WORKFLOWS, SILENT);
+  const { description } = parts.store;
+  await parts.close();
+  return { description, version: schemaVersion() };
+}
+
+async function openDesk(flags: Flags, options: DeskOptions): Promise<Desk> {
+  const settings = readSettings(flags);
+  const { url, apiKey } = settings;
+  if (url !== null) return createHttpDesk({ url, apiKey });
+  if (!options.makesStore) requireStore(settings);
+  const known = options.needsWorkflows
+    ? await knownWorkflows(settings.workflows, options.demo)
+    : NO_WORKFLOWS;
+  const parts = await openStore(settings, known, SILENT);
+  return createLocalDesk({ engine: parts.engine, caller: LOCAL_CALLER, close: () => parts.close() });
+}
