@@ -34,4 +34,4 @@ export async function main(dataDir: string, print: (line: string) => void): Prom
   }
 }
 
-if (import.meta.filename === process.argv[1]) await main('.claimcheck-example', console.log);
+if (import.meta.filename === process.argv[1]) await main('.claimcheck/example', console.log);

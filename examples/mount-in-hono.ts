@@ -30,7 +30,7 @@ export function createApp(queue: Claimcheck): Hono {
 }
 
 if (import.meta.filename === process.argv[1]) {
-  const queue = await openQueue('.claimcheck-example', process.env['CLAIMCHECK_KEY'] ?? '');
+  const queue = await openQueue('.claimcheck/example', process.env['CLAIMCHECK_KEY'] ?? '');
   queue.worker().start();
   const server = serve({ fetch: createApp(queue).fetch, port: 3000 });
   process.once('SIGTERM', () => {

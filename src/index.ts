@@ -23,7 +23,14 @@ export {
 export { AttemptEndedError } from './engine/attempt.ts';
 export type { JsonValue } from './domain/json.ts';
 export type { ErrorCode } from './domain/failures.ts';
-export type { ArtifactJson, BriefJson, EventJson, RecordJson, StatusJson } from './domain/view.ts';
+export type {
+  ArtifactJson,
+  BriefJson,
+  DecisionJson,
+  EventJson,
+  RecordJson,
+  StatusJson,
+} from './domain/view.ts';
 export type { LimitPolicy, RequestedLimits } from './domain/policy.ts';
 export type { Status, ValidationIssue } from './domain/record.ts';
 export type { Model, ModelRequest, ModelResponse } from './ports/model.ts';

@@ -18,7 +18,7 @@ const POLL_MS = 300;
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 500;
 
-export function isTerminal(status: Status): boolean {
+function isTerminal(status: Status): boolean {
   return status === 'completed' || status === 'dead_letter';
 }
 

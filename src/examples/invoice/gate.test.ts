@@ -16,19 +16,19 @@ test('no more tasks run at once than the gate is wide, and each has its turn in 
   const order: number[] = [];
   let running = 0;
   let most = 0;
-  await Promise.all(
-    [1, 2, 3, 4, 5].map((number) =>
-      gate.pass(never, async () => {
-        order.push(number);
-        running += 1;
-        most = Math.max(most, running);
-        await new Promise(setImmediate);
-        running -= 1;
-      }),
-    ),
-  );
+  const task = (number: number) =>
+    gate.pass(never, async () => {
+      order.push(number);
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise(setImmediate);
+      running -= 1;
+    });
+  const early = [1, 2, 3, 4, 5].map(task);
+  await early[0];
+  await Promise.all([...early, ...[6, 7, 8, 9].map(task)]);
   expect(most).toBe(2);
-  expect(order).toEqual([1, 2, 3, 4, 5]);
+  expect(order).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
 test('a task whose signal fires while it waits is never started, and those behind it are', async () => {

@@ -15,6 +15,11 @@ describe('the total', () => {
     ['before a deposit', 'Total  €120.00\nDeposit  -€50.00\nAmount due  €70.00'],
     ['the amount due where a plain total is net', 'Total  €100.00\nVAT  €20.00\nAmount due  €120.00'],
     ['not the total of the tax', 'Total (excl. VAT)  €100.00\nTotal VAT  €20.00\nTotal incl. VAT  €120.00'],
+    [
+      'not the amount due where that holds older debts',
+      'Invoice total  €120.00\nOpen before  €50.00\nAmount due  €170.00',
+    ],
+    ['not the tax in it', 'Gesamtbetrag  120,00 €\nGesamtbetrag MwSt.  20,00 €'],
     ['not a total of hours', 'Total hours  500\nTotal  €120.00'],
     ['not what was carried over', 'Total carried forward  €900.00\nTotal  €120.00'],
     ['with its currency beside the label', 'Totaalbedrag (EUR)  120,00'],
@@ -120,22 +125,17 @@ describe('the longest text that is let in is read in bounded time', () => {
     'Total  1.234,50 €  Invoice no  14.03.2026\n',
     'total  ',
     'total\n',
-    'to:\n',
-    'invoice ',
     'invoice no  ',
     'date\n',
     '1.234',
     "111'",
     '1 - ',
     'R-',
-    ' ',
-    'A',
     '9',
   ])('also where all of it is %j', (piece) => {
     const text = `${piece.repeat(LENGTH / piece.length)}x`;
     const started = performance.now();
-    readInvoice(`total due ${text}`);
     readInvoice(`Invoice no ${text}`);
-    expect(performance.now() - started).toBeLessThan(4_000);
+    expect(performance.now() - started).toBeLessThan(3_000);
   });
 });

@@ -27,7 +27,7 @@ function readCells(line: string): Line {
   for (const found of line.matchAll(/[^ \t]+(?: [^ \t]+)*/g)) {
     const [text] = found;
     cells.push({ text, folded: fold(text), start: found.index, end: found.index + text.length });
-    
+    if (cells.length === MAX_CELLS) break;
   }
   return cells;
 }
