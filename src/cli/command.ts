@@ -5,7 +5,7 @@ import type { Desk } from './desk.ts';
 import type { DeskOptions, Flags, Host } from './host.ts';
 
 /** Sets the exit code of the program once a command has ended. */
-export type Finish = (exitCode: number) => void;
+type Finish = (exitCode: number) => void;
 
 export interface Context {
   host: Host;

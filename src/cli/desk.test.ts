@@ -228,7 +228,7 @@ test('a stream that breaks is taken up after the last event, and none is seen tw
   const event = (seq: number, to: string) => `id: ${seq}\ndata: ${JSON.stringify({ seq, type: to, to })}\n\n`;
   const streams = [
     `${event(1, 'queued')}${event(2, 'running')}data: {"cut`,
-    `${event(2, 'running')}`,
+    event(2, 'running'),
     event(3, 'completed'),
   ];
   const { asked, url, close } = await brokenServer(streams, 'completed');

@@ -34,7 +34,7 @@ export interface ListFilter {
   limit?: number | undefined;
 }
 
-export interface ReplayRequest {
+interface ReplayRequest {
   reason: string;
   decisionId?: string | undefined;
   limits?: RequestedLimits | undefined;

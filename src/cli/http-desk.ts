@@ -147,35 +147,35 @@ async function* follow(
   signal: AbortSignal,
   reconnectMs: number,
 ): AsyncGenerator<EventJson> {
-  let last: EventJson | null = null;
+  let seen = 0;
+  let mayBeOver = false;
   let breaks = 0;
   while (!signal.aborted) {
-    const seen: number = last?.seq ?? 0;
+    const before: number = seen;
     try {
       // A terminal event is the end, unless the job was replayed since.
-      if (last !== null && isTerminal(last.to) && (await hasEnded(call, jobId, signal))) return;
+      if (mayBeOver && (await hasEnded(call, jobId, signal))) return;
       for await (const event of eventsAfter(call, jobId, seen, signal)) {
-        last = event;
+        seen = event.seq;
+        mayBeOver = isTerminal(event.to);
         yield event;
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!isBreak(error, last)) throw error;
+      if (!isBreak(error, seen)) throw error;
     }
-    if (last !== null && last.seq > seen) breaks = 0;
-    if (breaks === 0 && last !== null && isTerminal(last.to)) continue;
-    breaks += 1;
+    breaks = seen > before ? 0 : breaks + 1;
     if (breaks > RECONNECTS) throw new Problem(BROKEN, EXIT.unavailable);
-    await new Promise((resolve) => setTimeout(resolve, reconnectMs));
+    if (breaks > 0 || !mayBeOver) await new Promise((resolve) => setTimeout(resolve, reconnectMs));
   }
 }
 
 const BROKEN = 'The event stream keeps breaking; the job goes on without it.';
 
 /** Whether a stream may be taken up again. Where nothing was ever heard, an address that does not answer is none. */
-function isBreak(error: unknown, last: EventJson | null): boolean {
+function isBreak(error: unknown, seen: number): boolean {
   if (!(error instanceof Problem)) return true;
-  return last !== null && error.exitCode === EXIT.unavailable;
+  return seen > 0 && error.exitCode === EXIT.unavailable;
 }
 
 /** One stream, until it ends or breaks. */

@@ -111,11 +111,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
         settings,
         name,
         host: hostId(),
-        newSessionId: () => {
-          const session = `ses_${newId()}`;
-          onSession?.(session);
-          return session;
-        },
+        newSessionId: () => `ses_${newId()}`,
         ...(onStuck === undefined ? {} : { onStuck }),
         ...(onSession === undefined ? {} : { onSession }),
       }),

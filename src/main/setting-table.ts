@@ -15,17 +15,17 @@ interface Declared<Kind extends string, Default> {
   doc: string;
 }
 
-export interface IntegerSetting extends Declared<'integer', number> {
+interface IntegerSetting extends Declared<'integer', number> {
   min: number;
   max: number;
   unit: 'ms' | 'bytes' | '';
 }
 
-export interface ChoiceSetting<Choice extends string = string> extends Declared<'choice', Choice> {
+interface ChoiceSetting<Choice extends string = string> extends Declared<'choice', Choice> {
   choices: readonly Choice[];
 }
 
-export interface SecretSetting extends Declared<'secret', null> {
+interface SecretSetting extends Declared<'secret', null> {
   minLength: number;
 }
 

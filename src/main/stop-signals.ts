@@ -1,7 +1,7 @@
 /** How a process is told to stop: the first signal asks, the second ends at once. */
 import { constants } from 'node:os';
 
-export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 const SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 

@@ -6,7 +6,7 @@ function recording(level = 'info') {
   const lines: string[] = [];
   const telemetry = createTelemetry({ level, process: 'api', write: (line) => lines.push(line) });
   const read = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-  return { ...telemetry, lines, read };
+  return { telemetry, log: telemetry.log, lines, read };
 }
 
 const MOVED: Moved = {
@@ -23,8 +23,8 @@ const MOVED: Moved = {
 };
 
 test('a transition is one line with job, attempt, worker and code', () => {
-  const { moved, lines, read } = recording();
-  moved(MOVED);
+  const { telemetry, lines, read } = recording();
+  telemetry.moved(MOVED);
   expect(lines).toHaveLength(1);
   expect(read()[0]).toMatchObject({
     level: 'info',
@@ -77,8 +77,8 @@ test('a long text is cut', () => {
 });
 
 test('lines below the level are not written', () => {
-  const { log, moved, lines } = recording('warn');
-  moved(MOVED);
+  const { telemetry, log, lines } = recording('warn');
+  telemetry.moved(MOVED);
   log.info({}, 'quiet');
   expect(lines).toEqual([]);
 });

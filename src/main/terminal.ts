@@ -16,7 +16,7 @@ export function terminalIo(env: NodeJS.ProcessEnv): Io {
 }
 
 /** FORCE_COLOR outweighs NO_COLOR (no-color.org), and both outweigh what the terminal is. */
-export function hasColour(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
+function hasColour(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
   const { FORCE_COLOR: force = '', NO_COLOR: no = '' } = env;
   if (force !== '') return force !== '0' && force !== 'false';
   return no === '' && isTerminal;

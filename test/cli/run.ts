@@ -136,10 +136,10 @@ export async function serve(args: readonly string[], where: Where): Promise<Serv
 }
 
 /** Waits for the end of a job by the API, and gives its brief record. */
-export async function ended({ ask }: Server, jobId: string): Promise<Record<string, unknown>> {
+export async function endOf(server: Server, jobId: string): Promise<Record<string, unknown>> {
   for (;;) {
-    const { json } = await ask(`/ai-jobs/${jobId}?wait=20`);
+    const { json } = await server.ask(`/ai-jobs/${jobId}?wait=20`);
     if (json['status'] === 'completed' || json['status'] === 'dead_letter') break;
   }
-  return (await ask(`/ai-jobs/${jobId}/record?view=brief`)).json;
+  return (await server.ask(`/ai-jobs/${jobId}/record?view=brief`)).json;
 }

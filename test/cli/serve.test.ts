@@ -9,13 +9,13 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_BACKOFF, DEFAULT_CAPS } from '../../src/domain/policy.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/store.ts';
-import { ended, run, runHere, serve, start, tempDir } from './run.ts';
+import { endOf, run, runHere, serve, start, tempDir } from './run.ts';
 import type { Server } from './run.ts';
 
 const BOOTSTRAP = 'bootstrap-key-of-a-test-0123456789-abcdef';
 
-async function enqueue({ ask }: Server, input: object, limits?: object): Promise<string> {
-  const { json } = await ask('/ai-jobs', { workflow: 'demo', input, limits });
+async function enqueue(server: Server, input: object, limits?: object): Promise<string> {
+  const { json } = await server.ask('/ai-jobs', { workflow: 'demo', input, limits });
   return json['job_id'] as string;
 }
 
@@ -39,9 +39,22 @@ describe('serve', () => {
       expect(lines.match(/curl/g)).toHaveLength(3);
       const { stdout } = await promisify(execFile)('sh', ['-c', lines], { cwd });
       const [jobId, status = '', ...artifact] = stdout.split('\n');
-    expect(JSON.parse(status)).toMatchObject({ job_id: jobId, status: 'completed' });
-    expect(JSON.parse(artifact.join('\n'))).toMatchObject({ invoice_number: expect.any(String) });
-  });
+      expect(JSON.parse(status)).toMatchObject({ job_id: jobId, status: 'completed' });
+      expect(JSON.parse(artifact.join('\n'))).toMatchObject({ invoice_number: expect.any(String) });
+    },
+  );
+
+  test('prints the first key once; a later start says how to make another, and the key still works', async () => {
+    const cwd = tempDir();
+    const first = await serve([], { cwd });
+    expect(first.key).toMatch(/^ck_/);
+    first.process.kill('SIGTERM');
+    expect(await first.ended).toMatchObject({ code: 0 });
+    const second = await serve([], { cwd });
+    expect(second.stdout()).not.toContain(first.key);
+    expect(second.stdout()).toContain('`claimcheck keys create` makes another');
+    const headers = { authorization: `Bearer ${first.key}` };
+    const response = await fetch(`${second.url}/ai-jobs`, { headers });
     expect(response.status).toBe(200);
   });
 
@@ -56,7 +69,7 @@ describe('serve', () => {
     const env = { CLAIMCHECK_BOOTSTRAP_KEY: BOOTSTRAP, CLAIMCHECK_WORKFLOWS: 'w.ts' };
     const server = await serve([], { cwd, env });
     const { json } = await server.ask('/ai-jobs', { workflow: 'env' });
-    await ended(server, json['job_id'] as string);
+    await endOf(server, json['job_id'] as string);
     const artifact = await server.ask(`/ai-jobs/${String(json['job_id'])}/artifact`);
     expect(artifact.json).toEqual(['CLAIMCHECK_WORKFLOWS']);
     expect(server.stdout() + server.stderr()).not.toContain(BOOTSTRAP);
@@ -65,11 +78,11 @@ describe('serve', () => {
   test('a job that ends its process costs an attempt; the API answers, and the jobs do not wait for the lease', async () => {
     const server = await serve(['--lease-ms', '600000'], { cwd: tempDir() });
     const id = await enqueue(server, { mode: 'exit' }, { max_attempts: 2 });
-    expect(await ended(server, id)).toMatchObject({
+    expect(await endOf(server, id)).toMatchObject({
       errors: ['worker_lost', 'worker_lost'],
       events: ['queued', 'running', 'requeued_after_restart', 'running', 'dead_letter'],
     });
-    expect(await ended(server, await enqueue(server, { mode: 'success' }))).toMatchObject({
+    expect(await endOf(server, await enqueue(server, { mode: 'success' }))).toMatchObject({
       status: 'completed',
     });
   });
@@ -77,8 +90,8 @@ describe('serve', () => {
   test('a job that blocks its process for longer than the lease is ended with it', async () => {
     const server = await serve(['--lease-ms', '300'], { cwd: tempDir() });
     const spinning = await enqueue(server, { mode: 'spin', ms: 60_000 }, { max_attempts: 1 });
-    expect(await ended(server, spinning)).toMatchObject({ errors: ['worker_lost'] });
-    expect(await ended(server, await enqueue(server, { mode: 'success' }))).toMatchObject({
+    expect(await endOf(server, spinning)).toMatchObject({ errors: ['worker_lost'] });
+    expect(await endOf(server, await enqueue(server, { mode: 'success' }))).toMatchObject({
       status: 'completed',
     });
   });
@@ -92,8 +105,8 @@ describe('serve', () => {
       workflow: 'deaf',
       limits: { timeout_ms: 50, max_attempts: 1 },
     });
-    expect(await ended(server, json['job_id'] as string)).toMatchObject({ errors: ['timeout'] });
-    expect(await ended(server, await enqueue(server, { mode: 'success' }))).toMatchObject({
+    expect(await endOf(server, json['job_id'] as string)).toMatchObject({ errors: ['timeout'] });
+    expect(await endOf(server, await enqueue(server, { mode: 'success' }))).toMatchObject({
       status: 'completed',
     });
     expect(server.stderr()).toContain('every slot was held by an attempt that ignored its signal');
@@ -141,8 +154,8 @@ describe('serve', () => {
   test('no input, output or key is in the log', async () => {
     const server = await serve([], { cwd: tempDir() });
     const id = await enqueue(server, { mode: 'echo', value: 'sesame' });
-    await ended(server, id);
-    await ended(server, await enqueue(server, { mode: 'throw', message: 'open sesame' }));
+    await endOf(server, id);
+    await endOf(server, await enqueue(server, { mode: 'throw', message: 'open sesame' }));
     const log = server.stderr();
     expect(log).not.toContain('sesame');
     expect(log).not.toContain(server.key);
@@ -160,7 +173,7 @@ describe('serve', () => {
     const server = await serve(['--no-worker'], { cwd });
     const id = await enqueue(server, { mode: 'success' });
     const worker = start(['work'], { cwd });
-    expect(await ended(server, id)).toMatchObject({ status: 'completed' });
+    expect(await endOf(server, id)).toMatchObject({ status: 'completed' });
     worker.process.kill('SIGTERM');
     expect(await worker.ended).toMatchObject({ code: 0 });
   });
@@ -231,7 +244,9 @@ describe('a start that cannot be is told in one sentence, and exits', () => {
     await store.close();
     const { code, sentence } = await refusal([], cwd);
     expect(code).toBe(3);
-    expect(sentence).toMatch(/a worker on another machine .* SQLite serves the processes of one machine only/);
+    expect(sentence).toMatch(
+      /a worker on another machine .* SQLite serves the processes of one machine only/,
+    );
   });
 
   test('an address beyond the machine without any key', async () => {
