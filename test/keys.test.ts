@@ -43,7 +43,7 @@ it('a key with one character changed fails its check digits before anything is l
   await fc.assert(
     fc.asyncProperty(
       fc.nat(key.length - 1),
-      fc.constantFrom(...'0123456789abcdefghjkmnpqrstvwxyz'),
+      fc.constantFrom(...Array.from('0123456789abcdefghjkmnpqrstvwxyz')),
       async (at, other) => {
         const typo = key.slice(0, at) + other + key.slice(at + 1);
         if (typo !== key) expect(await keys.authenticate(typo)).toBeNull();

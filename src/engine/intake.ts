@@ -146,7 +146,9 @@ function unknownWorkflow(workflows: WorkflowTable, request: JobRequest, root: st
   const list = known.length === 0 ? 'none is registered' : `known are ${known.join(', ')}`;
   const path = known.includes(request.workflow) ? `${root}/version` : `${root}/workflow`;
   const message = `no workflow ${asked.slice(0, 120)} is registered`;
-  return refused('unknown_workflow', `There is ${message}; ${list}.`, [{ path, message }]);
+  return refused('unknown_workflow', `No workflow ${asked.slice(0, 120)} is registered; ${list}.`, [
+    { path, message },
+  ]);
 }
 
 function unknownInputRef(root: string): Refused {

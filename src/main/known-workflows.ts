@@ -4,6 +4,7 @@ import { noModel } from '../engine/no-model.ts';
 import { workflowTable } from '../engine/define.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
 import type { Model } from '../ports/model.ts';
+import type { Loaded } from './workflow-module.ts';
 
 export interface Known {
   workflows: WorkflowDefinition[];
@@ -12,10 +13,10 @@ export interface Known {
 
 /** The user's workflows where there is a module of them; the built-in examples where there is none, or besides. */
 export async function knownWorkflows(path: string | null, demo: boolean): Promise<Known> {
-  const own = path === null ? [] : await ownWorkflows(path);
-  if (path !== null && !demo) return { workflows: own, model: noModel };
+  const own = path === null ? { workflows: [], model: null } : await ownWorkflows(path);
+  if (path !== null && !demo) return { workflows: own.workflows, model: own.model ?? noModel };
   const { exampleWorkflows, ruleBasedModel } = await import('../examples/index.ts');
-  const workflows: WorkflowDefinition[] = [...own, ...(exampleWorkflows as unknown as WorkflowDefinition[])];
+  const workflows: WorkflowDefinition[] = [...own.workflows, ...exampleWorkflows];
   try {
     workflowTable(workflows);
   } catch (error) {
@@ -23,11 +24,11 @@ export async function knownWorkflows(path: string | null, demo: boolean): Promis
       cause: error,
     });
   }
-  return { workflows, model: ruleBasedModel() };
+  return { workflows, model: own.model ?? ruleBasedModel() };
 }
 
 /** The loader brings a compiler, which most commands have no use for. */
-async function ownWorkflows(path: string): Promise<WorkflowDefinition[]> {
+async function ownWorkflows(path: string): Promise<Loaded> {
   const { loadWorkflows } = await import('./workflow-module.ts');
   return loadWorkflows(path);
 }

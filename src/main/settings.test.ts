@@ -4,7 +4,7 @@ import { EXIT, Problem } from '../cli/problem.ts';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import { GROUPS, SETTINGS, allowedOf, flagOf, variableOf } from './setting-table.ts';
 import type { Setting } from './setting-table.ts';
-import { engineSettings, readSettings, workerEnvironment } from './settings.ts';
+import { engineSettings, readSettings, unknownSettings, workerEnvironment } from './settings.ts';
 
 function problemOf(act: () => unknown): Problem {
   try {
@@ -40,12 +40,15 @@ test('an empty variable counts as unset', () => {
   expect(readSettings({}, { CLAIMCHECK_PORT: '', CLAIMCHECK_DATABASE_URL: '' }).port).toBe(8484);
 });
 
-test.each([
-  [
-    { CLAIMCHECK_LEASE_M: '1' },
+test('a variable that is no setting is told, with the one that was meant, and is no reason to stop', () => {
+  const env = { CLAIMCHECK_LEASE_M: '1', CLAIMCHECK_QQQQQQQQQ: '1', PATH: '/bin', CLAIMCHECK_PORT: '1' };
+  expect(unknownSettings(env)).toEqual([
     'CLAIMCHECK_LEASE_M is no setting of Claimcheck; did you mean CLAIMCHECK_LEASE_MS?',
-  ],
-  [{ CLAIMCHECK_QQQQQQQQQ: '1' }, 'CLAIMCHECK_QQQQQQQQQ is no setting of Claimcheck'],
+    'CLAIMCHECK_QQQQQQQQQ is no setting of Claimcheck',
+  ]);
+});
+
+test.each([
   [
     { CLAIMCHECK_LEASE_MS: '10s' },
     'CLAIMCHECK_LEASE_MS is "10s"; it takes a whole number from 100 to 3600000 (milliseconds).',

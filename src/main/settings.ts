@@ -25,7 +25,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** @throws Problem naming the variable or flag, its value and what is allowed */
 export function readSettings(flags: FlagValues = {}, env: Environment = process.env): Settings {
-  refuseUnknown(env);
+  for (const warning of unknownSettings(env)) process.emitWarning(warning);
   const entries = Object.entries(SETTINGS).map(([key, setting]) => {
     const flag = flags[key as SettingKey];
     const name = flag === undefined ? variableOf(key) : flagOf(key);
@@ -52,16 +52,15 @@ export function engineSettings(settings: Settings): EngineSettings {
   };
 }
 
-/** A misspelt variable would be a setting that silently does nothing. */
-function refuseUnknown(env: Environment): void {
+/** A misspelt variable would be a setting that silently does nothing; one that somebody else owns is no reason to stop. */
+export function unknownSettings(env: Environment): string[] {
   const known = Object.keys(SETTINGS).map(variableOf);
-  const unknown = Object.keys(env).find((name) => name.startsWith('CLAIMCHECK_') && !known.includes(name));
-  if (unknown === undefined) return;
-  const near = didYouMean(unknown, known);
-  throw new Problem(
-    `${unknown} is no setting of Claimcheck${near === null ? '' : `; did you mean ${near}?`}${orchestrator(unknown)}`,
-    EXIT.usage,
-  );
+  const unknown = Object.keys(env).filter((name) => name.startsWith('CLAIMCHECK_') && !known.includes(name));
+  return unknown.map((name) => {
+    const near = didYouMean(name, known);
+    const meant = near === null ? '' : `; did you mean ${near}?`;
+    return `${name} is no setting of Claimcheck${meant}${orchestrator(name)}`;
+  });
 }
 
 /** Kubernetes describes a service named `claimcheck` in variables of its own to every pod beside it. */

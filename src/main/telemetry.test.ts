@@ -52,6 +52,13 @@ test('fields that are not listed never reach a line, whoever passes them along',
   expect(lines[0]).not.toContain('sesame');
 });
 
+test('a number or a boolean may have any name, so that a workflow can log what it counts', () => {
+  const { log, read } = recording();
+  log.info({ page: 3, cached: true, text: 'sesame' }, 'read');
+  expect(read()[0]).toMatchObject({ page: 3, cached: true });
+  expect(read()[0]).not.toHaveProperty('text');
+});
+
 test('of an error, its kind, its code and its place are logged, and not what it says', () => {
   const { log, lines, read } = recording();
   const error = Object.assign(new TypeError('the key is sesame'), { code: 'E_KEY' });

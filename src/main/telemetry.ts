@@ -53,7 +53,7 @@ function movedFields(moved: Moved): object {
     attempt,
     ...(worker === null ? {} : { worker }),
     ...(code === null ? {} : { code }),
-    ...(due === null ? {} : { due: new Date(due).toISOString() }),
+    ...(due === null || due <= Date.now() ? {} : { due: new Date(due).toISOString() }),
   };
 }
 
@@ -67,11 +67,15 @@ function adapt(logger: pino.Logger): Log {
   };
 }
 
-/** The listed fields, as scalars of bounded length; of a thrown error, its class, its system code and its place alone. */
+/**
+ * The listed fields, as scalars of bounded length; of a thrown error, its class, its system code and its place alone. A number or
+ * a boolean may have any name: it quotes nobody.
+ */
 function allowed(fields: object): Fields {
   const kept: Fields = {};
   for (const [key, value] of Object.entries(fields)) {
     if (value instanceof Error) Object.assign(kept, errorFields(value));
+    else if (typeof value === 'number' || typeof value === 'boolean') kept[key] = value;
     else if (!FIELDS.has(key)) continue;
     else if (isScalar(value)) kept[key] = bounded(value);
     else if (Array.isArray(value)) kept[key] = bounded(value.filter(isScalar).join(' | '));
@@ -108,8 +112,15 @@ function escaped(write: (line: string) => void): (line: string) => void {
     );
 }
 
-/** Lines that come while one is being written go out together after it; what is left goes out at exit. */
+let toStderr: ((line: string) => void) | null = null;
+
+/** Lines that come while one is being written go out together after it; what is left goes out at exit. One a process. */
 function stderrWriter(): (line: string) => void {
+  toStderr ??= openStderr();
+  return toStderr;
+}
+
+function openStderr(): (line: string) => void {
   const destination = pino.destination({ fd: 2, sync: false });
   // A log that nobody reads any more must not end the process that writes it.
   destination.on('error', () => {});

@@ -40,8 +40,8 @@ const make = (name: string, version = '1') => defineWorkflow({ name, version, in
 `;
 
 async function namesIn(source: string, name = 'workflows.ts'): Promise<string[]> {
-  const found = await loadWorkflows(files({ [name]: source }));
-  return found.map((workflow) => `${workflow.name} ${workflow.version}`);
+  const { workflows } = await loadWorkflows(files({ [name]: source }));
+  return workflows.map((workflow) => `${workflow.name} ${workflow.version}`);
 }
 
 test('workflows are found as default and named exports, one by one and in arrays, once each', async () => {
@@ -69,12 +69,13 @@ test('plain JavaScript loads as well, of either module system', async () => {
 });
 
 test('the classes a module imports from claimcheck are those of this installation', async () => {
-  const [workflow] = await loadWorkflows(
+  const { workflows } = await loadWorkflows(
     files({
       'w.ts': `${DEFINE} import { RetryableError } from 'claimcheck';
       export default { ...make('one'), run: () => { throw new RetryableError('later'); } };`,
     }),
   );
+  const [workflow] = workflows;
   expect(() => workflow?.run({} as never)).toThrow(RetryableError);
 });
 
@@ -132,4 +133,15 @@ test('a module without any workflow, and one that does not exist, are refused', 
   expect(await problemOf('/nowhere/w.ts')).toBe(
     'CLAIMCHECK_WORKFLOWS names /nowhere/w.ts, which does not exist.',
   );
+});
+
+test('a model that the module exports is the one that its workflows call; another thing of that name is left alone', async () => {
+  const one = `${DEFINE} export const one = make('one');`;
+  const withModel = await loadWorkflows(
+    files({ 'a.ts': `${one} export const model = { generate: async () => ({ text: 'hi' }) };` }),
+  );
+  expect(await withModel.model?.generate({ prompt: '' }, { signal: AbortSignal.timeout(1000) })).toEqual({
+    text: 'hi',
+  });
+  expect((await loadWorkflows(files({ 'b.ts': `${one} export const model = 'small';` }))).model).toBeNull();
 });

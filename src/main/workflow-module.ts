@@ -10,18 +10,25 @@ import { createJiti } from 'jiti';
 import { EXIT, Problem } from '../cli/problem.ts';
 import { definitionProblem } from '../engine/define.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
+import type { Model } from '../ports/model.ts';
+
+export interface Loaded {
+  workflows: WorkflowDefinition[];
+  /** What the module exports as `model`, or null. */
+  model: Model | null;
+}
 
 /**
- * The workflows a module exports: default or named, one by one or in arrays. Other exports (schemas, helpers) are
- * left alone, unless they look like a workflow that went wrong.
+ * The workflows a module exports: default or named, one by one or in arrays; and the model that it exports as `model`.
+ * Other exports (schemas, helpers) are left alone, unless they look like a workflow that went wrong.
  * @throws Problem with the file and line
  */
-export async function loadWorkflows(path: string): Promise<WorkflowDefinition[]> {
+export async function loadWorkflows(path: string): Promise<Loaded> {
   const file = resolve(path);
   if (!existsSync(file)) {
     throw new Problem(`CLAIMCHECK_WORKFLOWS names ${shown(file)}, which does not exist.`, EXIT.usage);
   }
-  const exported = await evaluate(file);
+  const exported: Record<string, unknown> & { model?: unknown } = await evaluate(file);
   const found = new Set<WorkflowDefinition>();
   for (const [name, value] of Object.entries(exported)) {
     for (const workflow of workflowsIn(name, value, file)) found.add(workflow);
@@ -33,7 +40,14 @@ export async function loadWorkflows(path: string): Promise<WorkflowDefinition[]>
     );
   }
   refuseTwins([...found], file);
-  return [...found];
+  const { model } = exported;
+  return { workflows: [...found], model: isModel(model) ? model : null };
+}
+
+function isModel(value: unknown): value is Model {
+  return (
+    typeof value === 'object' && value !== null && 'generate' in value && typeof value.generate === 'function'
+  );
 }
 
 async function evaluate(file: string): Promise<Record<string, unknown>> {

@@ -7,11 +7,14 @@ import { createJiti } from 'jiti';
 
 const [path = '', part = '', name = ''] = process.argv.slice(2);
 
-/** @type {typeof import('../../src/testkit/store/sqlite.ts')} */
-const { RULES } = await createJiti(import.meta.url).import('../../src/testkit/store/sqlite.ts');
 /** @type {typeof import('../../src/stores/sqlite/store.ts')} */
 const { openSqliteStore } = await createJiti(import.meta.url).import('../../src/stores/sqlite/store.ts');
 
+const HOUR = 3_600_000;
+const RULES = {
+  backoff: { baseMs: 250, capMs: 60_000 },
+  caps: { timeoutMs: HOUR, maxAttempts: 100, deadlineMs: 48 * HOUR },
+};
 const LANE = { workflow: 'demo', version: '1', outputSchemaSha256: 'schema-1' };
 const BATCH = 5;
 

@@ -52,14 +52,16 @@ export function listVerb({ connection, lanes }: StoreContext): JobStore['list'] 
     if (status === 'dead_letter') return (before) => sql.dead.all({ before, limit });
     if (status === 'running') return (before) => sql.running.all({ before, limit });
     if (status === 'queued') return (before) => sql.queued.all({ before, limit });
-    return ofLanes(tenant, filter.workflow ?? null);
+    return ofLanes(tenant, filter.workflow ?? null, status === 'completed');
   }
 
-  function ofLanes(tenant: string, workflow: string | null): Source {
+  /** @param completed leaves out in SQL what is not, since all that waits may lie in front of it */
+  function ofLanes(tenant: string, workflow: string | null, completed: boolean): Source {
+    const ended = completed ? 1 : 0;
     const numbers = sql.lanes.all({ tenant, workflow });
     return (before) =>
       numbers
-        .flatMap(({ lane }) => sql.inLane.all({ lane, before, limit }))
+        .flatMap(({ lane }) => sql.inLane.all({ lane, before, limit, ended }))
         .toSorted((a, b) => b.number - a.number)
         .slice(0, limit);
   }

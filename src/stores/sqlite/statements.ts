@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 
-export type SqlValue = null | number | string | Uint8Array;
+type SqlValue = null | number | string | Uint8Array;
 
-export interface Statement<Row> {
+interface Statement<Row> {
   get(params: Record<string, SqlValue>): Row | undefined;
   all(params: Record<string, SqlValue>): Row[];
   /** Runs a statement that gives nothing back. */

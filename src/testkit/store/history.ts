@@ -39,6 +39,12 @@ export async function liveThrough(fixture: Fixture, steps: readonly Step[]): Pro
   await life.finish();
 }
 
+type End = 'complete' | 'fail' | 'fail for good' | 'release';
+
+function isEnd(verb: Step['verb']): verb is End {
+  return verb === 'complete' || verb === 'fail' || verb === 'fail for good' || verb === 'release';
+}
+
 class Life {
   readonly #f: Fixture;
   readonly #ids: string[] = [];
@@ -72,6 +78,7 @@ class Life {
 
   async #do(verb: Step['verb'], pick: number): Promise<void> {
     const session = SESSIONS[pick % SESSIONS.length] ?? '';
+    if (isEnd(verb)) return this.#end(verb, pick);
     switch (verb) {
       case 'enqueue':
         return this.#enqueue(0, pick);
@@ -79,30 +86,22 @@ class Life {
         return this.#enqueue(1 + (pick % 900), pick);
       case 'claim':
         return this.#claim(session, 1 + (pick % 3));
-      case 'complete':
-      case 'fail':
-      case 'fail for good':
-      case 'release':
-        return this.#end(verb, pick);
       case 'settle again':
         return this.#settleAgain(pick);
       case 'cancel':
       case 'replay':
         return this.#person(verb, pick);
       case 'renew':
-      case 'wait':
-      case 'sweep':
+        await this.#f.jobs.renew({ session });
+        return;
       case 'reap':
-        return this.#pass(verb, pick, session);
+        await this.#f.jobs.reapSession({ session });
+        return;
+      case 'wait':
+        return this.#f.advance(pick % 2 === 0 ? pick % 500 : LEASE_MS + pick);
+      case 'sweep':
+        await this.#f.sweep({ limit: 1 + (pick % 4), jitter: (pick % 10) / 10 });
     }
-  }
-
-  async #pass(verb: 'renew' | 'wait' | 'sweep' | 'reap', pick: number, session: string): Promise<void> {
-    const { jobs } = this.#f;
-    if (verb === 'wait') this.#f.advance(pick % 2 === 0 ? pick % 500 : LEASE_MS + pick);
-    if (verb === 'renew') await jobs.renew({ session });
-    if (verb === 'reap') await jobs.reapSession({ session });
-    if (verb === 'sweep') await this.#f.sweep({ limit: 1 + (pick % 4), jitter: (pick % 10) / 10 });
   }
 
   async #enqueue(delayMs: number, pick: number): Promise<void> {
@@ -126,7 +125,7 @@ class Life {
     }
   }
 
-  async #end(verb: 'complete' | 'fail' | 'fail for good' | 'release', pick: number): Promise<void> {
+  async #end(verb: End, pick: number): Promise<void> {
     const [claimed] = this.#held.splice(pick % Math.max(1, this.#held.length), 1);
     if (claimed === undefined) return;
     this.#spent.push(claimed);
@@ -141,7 +140,7 @@ class Life {
       assert.deepEqual(await this.#f.job(claimed.jobId), before, 'a refused settlement changed the record');
   }
 
-  #settle(verb: 'complete' | 'fail' | 'fail for good' | 'release', claimed: ClaimedJob, code: ErrorCode) {
+  #settle(verb: End, claimed: ClaimedJob, code: ErrorCode) {
     if (verb === 'complete') return this.#f.complete(claimed);
     if (verb === 'release') return this.#f.release(claimed);
     return this.#f.fail(claimed, { code, elapsedMs: 1 }, 0.5);

@@ -14,7 +14,9 @@ SELECT 1 AS found FROM labels WHERE tenant = :tenant AND name = :name AND value 
 SELECT lane FROM lanes WHERE tenant = :tenant AND (:workflow IS NULL OR workflow = :workflow);
 
 -- name: inLane
-SELECT number FROM jobs WHERE lane = :lane AND number < :before ORDER BY number DESC LIMIT :limit;
+SELECT number FROM jobs
+WHERE lane = :lane AND number < :before AND (NOT :ended OR status = 'completed')
+ORDER BY number DESC LIMIT :limit;
 
 -- name: withLabel
 SELECT job AS number FROM labels
