@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mkdtemp, rm } from 'node:fs/promises';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import { createKeys, parseKey } from '../src/engine/keys.ts';
 import { openSqliteStore } from '../src/stores/sqlite/store.ts';
