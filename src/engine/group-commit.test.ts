@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { StoreUnavailableError } from '../ports/job-store.ts';
 import { groupCommit } from './group-commit.ts';
 
 /** A commit that is under way until it is told to end. */
@@ -33,14 +34,26 @@ it('callers of one turn share a commit, and those who come during it share the n
   expect(await Promise.all(second)).toEqual(['C', 'D', 'E']);
 });
 
-it('a commit that fails fails its own callers alone, and the next goes on', async () => {
+it('an item that cannot be written fails alone: the others of its commit are written', async () => {
+  const write = groupCommit(
+    async (items: string[]) => {
+      if (items.includes('poison')) throw new TypeError('cannot be bound');
+      return items;
+    },
+    { maxWeight: 100 },
+  );
+  const written = await Promise.allSettled(['a', 'poison', 'b'].map(write));
+  expect(written.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+it('a commit that fails with the store fails its own callers alone, and the next goes on', async () => {
   const { gates, commit, nextTurn } = gatedCommit();
   const write = groupCommit(commit, { maxWeight: 100 });
-  const lost = write('a');
+  const lost = [write('a'), write('b')];
   await nextTurn();
   const kept = write('b');
-  gates[0]?.(new Error('the disk is away'));
-  await expect(lost).rejects.toThrow('the disk is away');
+  gates[0]?.(new StoreUnavailableError('the disk is away'));
+  for (const one of lost) await expect(one).rejects.toThrow('the disk is away');
   await nextTurn();
   gates[1]?.();
   expect(await kept).toBe('B');

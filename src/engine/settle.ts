@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { ClaimedJob, InlineBlob, JobStore, Settlement } from '../ports/job-store.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Announce } from './announce.ts';
-import { nameOf, retryDelayMs } from './faults.ts';
+import { isPassing, retryDelayMs } from './faults.ts';
 import { groupCommit } from './group-commit.ts';
 import type { Outcome } from './outcome.ts';
 import { createPause } from './pause.ts';
@@ -20,8 +20,6 @@ export interface SettlerDeps {
 export type Settle = (job: ClaimedJob, outcome: Outcome, blobs: InlineBlob[]) => Promise<void>;
 
 const BATCH = 500;
-/** Faults of the store that pass; anything else is a defect, and the sweep recovers the job. */
-const PASSING = ['StoreUnavailableError', 'StorageFullError'];
 
 export function createSettler({ store, clock, log, announce, killed }: SettlerDeps): Settle {
   const write = groupCommit((settlements: Settlement[]) => store.settle(settlements), { maxWeight: BATCH });
@@ -34,7 +32,7 @@ export function createSettler({ store, clock, log, announce, killed }: SettlerDe
         const fields = { job_id: job.jobId, attempt: job.attempt, code: settled.refused };
         return log.warn(fields, 'a late outcome was refused: the job has moved on');
       } catch (error) {
-        if (!PASSING.includes(nameOf(error))) throw error;
+        if (!isPassing(error)) throw error; // a defect: the sweep recovers the job
         await createPause(clock).wait(retryDelayMs(failures), killed);
       }
     }
