@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -178,6 +178,65 @@ describe('an attempt', () => {
     ]);
     const chart = await claimcheck.artifact(record.job_id, 'chart.svg');
     expect((await buffer(chart.stream())).toString()).toBe('<svg/>');
+  });
+});
+
+describe('a named artifact', () => {
+  it('that the function forgot to wait for is waited for', async () => {
+    const claimcheck = await openTemp([
+      workflow(({ saveArtifact }) => {
+        void saveArtifact('large.txt', 'x'.repeat(100_000), 'text/plain');
+        return 'done';
+      }),
+    ]);
+    const { record } = await runOnce(claimcheck);
+    expect(record.artifacts).toMatchObject([{ name: 'large.txt', bytes: 100_000 }]);
+    const artifact = await claimcheck.artifact(record.job_id, 'large.txt');
+    expect(await buffer(artifact.stream())).toHaveLength(100_000);
+  });
+
+  it('that could not be kept is not listed, and its name is free again', async () => {
+    const claimcheck = await openTemp([
+      workflow(async ({ saveArtifact }) => {
+        await expect(saveArtifact('a.txt', 5 as unknown as string, 'text/plain')).rejects.toThrow(
+          'must be text, bytes',
+        );
+        await expect(saveArtifact('a.txt', 'x'.repeat(11 * 1024 * 1024), 'text/plain')).rejects.toThrow(
+          'too large',
+        );
+        await saveArtifact('a.txt', 'small', 'text/plain');
+        return 'done';
+      }),
+    ]);
+    const { record } = await runOnce(claimcheck);
+    expect(record.artifacts).toMatchObject([{ name: 'a.txt', bytes: 5 }]);
+  });
+
+  it('that fails after the function has returned fails the attempt', async () => {
+    const claimcheck = await openTemp([
+      workflow(({ saveArtifact }) => {
+        saveArtifact('a.txt', 'x'.repeat(11 * 1024 * 1024), 'text/plain').catch(() => {});
+        return 'done';
+      }),
+    ]);
+    const { status } = await runOnce(claimcheck);
+    expect(status).toMatchObject({ status: 'dead_letter', error: { code: 'output_too_large' } });
+  });
+});
+
+describe('a file behind an artifact', () => {
+  it.each([
+    ['longer', (bytes: Buffer) => Buffer.concat([bytes, Buffer.from('more')])],
+    ['shorter', (bytes: Buffer) => bytes.subarray(0, 50_000)],
+    ['other bytes of the same size', (bytes: Buffer) => Buffer.alloc(bytes.length, 'y')],
+  ])('that somebody replaced by %s is never given out as whole', async (_, change) => {
+    const claimcheck = await openTemp([workflow(() => 'x'.repeat(100_000))]);
+    const { record } = await runOnce(claimcheck);
+    const file = `${claimcheck.dataDir}/blobs/${record.artifact?.uri}`;
+    chmodSync(file, 0o600);
+    writeFileSync(file, change(readFileSync(file)));
+    const read = async () => await buffer((await claimcheck.artifact(record.job_id)).stream());
+    await expect(read()).rejects.toThrow(/has \d+ bytes, and should have|holds other bytes/);
   });
 });
 

@@ -44,8 +44,8 @@ function happeningNow(job: Job): string {
 
 function waiting(job: Job): string {
   const last = job.events.findLast((event) => event.to === 'queued');
-  if (last?.due !== undefined) return `It waits and may run from ${iso(last.due)} on.`;
-  return `It waits for a worker that knows ${job.workflow} version ${job.workflowVersion}.`;
+  const from = last?.due === undefined ? '' : `, from ${iso(last.due)} on`;
+  return `It waits for a worker that knows ${job.workflow} version ${job.workflowVersion}${from}.`;
 }
 
 function progress(job: Job): string {

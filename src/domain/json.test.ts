@@ -25,6 +25,8 @@ describe('jsonIssue', () => {
     ['undefined', undefined, ''],
     ['a BigInt', { a: { b: 1n } }, '/a/b'],
     ['a Date', [0, new Date(0)], '/1'],
+    ['an array in disguise', [Object.assign([1], { toJSON: () => 'x' })], '/0'],
+    ['an object in disguise', { a: Object.defineProperty({}, 'toJSON', { value: () => 'x' }) }, '/a'],
     ['NaN', { n: Number.NaN }, '/n'],
     ['Infinity', { n: [Number.NEGATIVE_INFINITY] }, '/n/0'],
     ['undefined in an array', [1, undefined], '/1'],

@@ -45,7 +45,7 @@ function walk(value: unknown, path: string, depth: number, seen: Seen): Validati
   if (seen.above.has(value)) return { path, message: 'a circular reference is not a JSON value' };
   seen.above.add(value);
   const issue = Array.isArray(value)
-    ? arrayIssue(value, path, depth, seen)
+    ? (disguiseIssue(value, path) ?? arrayIssue(value, path, depth, seen))
     : objectIssue(value, path, depth, seen);
   seen.above.delete(value);
   return issue;
@@ -57,6 +57,12 @@ function numberIssue(value: number, path: string): ValidationIssue | null {
     return { path, message: 'an integer past 2^53 loses digits in JSON; send it as a string' };
   }
   return null;
+}
+
+/** JSON.stringify asks a `toJSON` for something else to write in a value's place. */
+function disguiseIssue(value: object, path: string): ValidationIssue | null {
+  if (!('toJSON' in value) || typeof value.toJSON !== 'function') return null;
+  return { path, message: 'a value with a toJSON of its own would be stored as something else' };
 }
 
 function arrayIssue(value: unknown[], path: string, depth: number, seen: Seen) {
@@ -73,6 +79,8 @@ function objectIssue(value: object, path: string, depth: number, seen: Seen) {
     const name = value.constructor?.name || 'class instance';
     return { path, message: `a ${name} is not a JSON value` };
   }
+  const disguise = disguiseIssue(value, path);
+  if (disguise) return disguise;
   for (const [key, item] of Object.entries(value)) {
     if (item === undefined) continue;
     const issue = walk(item, pointer(path, key), depth + 1, seen);

@@ -38,6 +38,14 @@ describe('what a workflow throws to say how it failed', () => {
     expect(classify(new IncompleteOutputError('x', { raw: '{"a' })).raw).toBe('{"a');
   });
 
+  test('is transient where a fetch ran into an AbortSignal.timeout', () => {
+    expect(classify(new DOMException('timed out', 'TimeoutError')).code).toBe('upstream_unavailable');
+    expect(classify(new Error('fetch', { cause: new DOMException('x', 'TimeoutError') })).code).toBe(
+      'upstream_unavailable',
+    );
+    expect(classify(new DOMException('aborted', 'AbortError')).code).toBe('workflow_error');
+  });
+
   test('only says an invalid input in its own words', () => {
     expect(classify(new InvalidInputError('The PDF is encrypted.')).message).toBe('The PDF is encrypted.');
     expect(classify(new RefusedError('secret of a provider')).message).toBeUndefined();

@@ -145,6 +145,7 @@ function isTransient(thrown: unknown, seen: Set<object>): boolean {
   seen.add(thrown);
   const code = read(thrown, 'code');
   if (typeof code === 'string' && TRANSIENT.has(code)) return true;
+  if (read(thrown, 'name') === 'TimeoutError') return true; // what AbortSignal.timeout() rejects a fetch with
   if (items(read(thrown, 'errors'), 10).some((error) => isTransient(error, seen))) return true;
   return isTransient(read(thrown, 'cause'), seen);
 }

@@ -1,4 +1,5 @@
 /** Reading what is durable besides the record: artifacts, evidence, input files. Small ones are rows, large ones blobs. */
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ArtifactRef, Job } from '../domain/record.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -66,14 +67,33 @@ function outputName(job: Job): string {
   return `${job.jobId}.${job.artifact?.uri.split('.').at(-1) ?? 'json'}`;
 }
 
+/** @throws Error where what the record refers to is not there, or not in its size: somebody else was at the files */
 async function open(
   { store, blobs }: ArtifactDeps,
   ref: ArtifactRef,
   fileName: string,
 ): Promise<Result<OpenedArtifact>> {
   const inline = await store.jobs.inlineBlob({ uri: ref.uri });
-  if (inline !== null) return ok({ ref, fileName, stream: () => Readable.from([Buffer.from(inline.bytes)]) });
+  if (inline !== null) {
+    const { bytes } = inline;
+    return ok({ ref, fileName, stream: () => Readable.from([Buffer.from(bytes)]) });
+  }
   const blob = await blobs.open({ uri: ref.uri });
   if (blob === null) throw new Error(`the record refers to ${ref.uri}, and there is nothing`);
-  return ok({ ref, fileName, stream: blob.stream });
+  if (blob.bytes !== ref.bytes)
+    throw new Error(`${ref.uri} has ${blob.bytes} bytes, and should have ${ref.bytes}`);
+  return ok({ ref, fileName, stream: () => Readable.from(verified(blob.stream(), ref)) });
+}
+
+/** The last chunk is held back until the digest is known to match, so that altered bytes never pass for whole. */
+async function* verified(stream: Readable, { uri, sha256 }: ArtifactRef): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256');
+  let held: Uint8Array | null = null;
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    hash.update(chunk);
+    if (held !== null) yield held;
+    held = chunk;
+  }
+  if (hash.digest('hex') !== sha256) throw new Error(`${uri} holds other bytes than those that were stored`);
+  if (held !== null) yield held;
 }

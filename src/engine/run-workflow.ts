@@ -1,11 +1,9 @@
 /** Calls a user's function once: its context is made, it runs, and its output is checked. Never rejects. */
 import type { Readable } from 'node:stream';
-import { inspect } from 'node:util';
 import { jsonIssue } from '../domain/json.ts';
 import type { NamedArtifact } from '../domain/record.ts';
 import { InvalidInputError, MalformedOutputError, OutputTooLargeError, classify } from '../domain/thrown.ts';
 import type { Thrown } from '../domain/thrown.ts';
-import { BlobTooLargeError } from '../ports/blob-store.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { ClaimedJob } from '../ports/job-store.ts';
 import type { Model } from '../ports/model.ts';
@@ -13,6 +11,7 @@ import type { Log } from '../ports/telemetry.ts';
 import type { UploadStore } from '../ports/upload-store.ts';
 import type { KnownWorkflow } from './define.ts';
 import type { Keeper } from './durable.ts';
+import { createNamedArtifacts } from './named-artifacts.ts';
 import { validate } from './schema.ts';
 import type { InputFile, RunContext, WorkflowDefinition } from './workflow.ts';
 
@@ -32,14 +31,12 @@ export type Ran =
   | { output: Uint8Array; artifacts: NamedArtifact[]; thrown?: never }
   | { output?: never; thrown: Thrown };
 
-const ARTIFACT_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
-const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(; ?[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*$/;
 const NOTE_LIMIT = 200;
 
 export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps: RunDeps): Promise<Ran> {
   try {
     const { definition } = workflow;
-    const artifacts: NamedArtifact[] = [];
+    const artifacts = createNamedArtifacts(deps.keeper, deps.signal);
     const context: RunContext<unknown> = {
       input: await checkedInput(definition, job),
       file: job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef),
@@ -47,13 +44,13 @@ export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps
       signal: deps.signal,
       log: deps.log,
       progress: (fraction, note) => deps.progress(clamp(fraction), note?.slice(0, NOTE_LIMIT) ?? null),
-      saveArtifact: (name, body, mediaType) => saveArtifact(deps, artifacts, name, body, mediaType),
+      saveArtifact: (name, body, mediaType) => artifacts.save(name, body, mediaType),
       jobId: job.jobId,
       attempt: job.attempt,
       labels: job.labels,
     };
     const output = await checkedOutput(definition, await definition.run(context), deps.maxOutputBytes);
-    return { output, artifacts };
+    return { output, artifacts: await artifacts.all() };
   } catch (error) {
     return { thrown: classify(error) };
   }
@@ -122,34 +119,6 @@ function encodeJson(value: unknown, maxBytes: number): Uint8Array {
   if (bytes.byteLength > maxBytes)
     throw new OutputTooLargeError(`The output is larger than ${maxBytes} bytes.`);
   return bytes;
-}
-
-async function saveArtifact(
-  { keeper, signal }: RunDeps,
-  artifacts: NamedArtifact[],
-  name: string,
-  body: Uint8Array | string | AsyncIterable<Uint8Array>,
-  mediaType: string,
-): Promise<void> {
-  signal.throwIfAborted();
-  if (!ARTIFACT_NAME.test(name))
-    throw new TypeError(`saveArtifact: ${inspect(name)} is no name for an artifact`);
-  if (!MEDIA_TYPE.test(mediaType))
-    throw new TypeError(`saveArtifact: ${inspect(mediaType)} is no media type`);
-  if (artifacts.some((artifact) => artifact.name === name)) {
-    throw new TypeError(`saveArtifact: this attempt has an artifact ${name} already`);
-  }
-  const place = artifacts.length;
-  artifacts.push({ name, uri: '', sha256: '', bytes: 0, mediaType }); // holds the name while the bytes are written
-  try {
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const ref = await keeper.keep('artifacts', `named-${place + 1}`, bytes, mediaType);
-    artifacts[place] = { name, ...ref };
-  } catch (error) {
-    if (error instanceof BlobTooLargeError)
-      throw new OutputTooLargeError(`The artifact ${name} is too large.`);
-    throw error;
-  }
 }
 
 function clamp(fraction: number): number {

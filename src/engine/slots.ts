@@ -1,4 +1,4 @@
-/** The attempts that one worker holds: each takes a slot until its function has returned. */
+/** The attempts that one worker holds: each takes a slot until its function has returned and its outcome is written. */
 import type { Attempt, Ending } from './attempt.ts';
 
 export interface Slots {
@@ -13,7 +13,7 @@ export interface Slots {
 
 export interface SlotsDeps {
   count: number;
-  onFree: () => void;
+  onFree: (attempt: Attempt) => void;
   onUnsettled: (attempt: Attempt, error: unknown) => void;
   /** Every slot is held by an attempt that was settled without it. */
   onStuck: () => void;
@@ -22,6 +22,7 @@ export interface SlotsDeps {
 export function createSlots(deps: SlotsDeps): Slots {
   const attempts = new Set<Attempt>();
   const stuck = new Set<Attempt>();
+  const returned = new Set<Attempt>();
 
   async function watchRecord(attempt: Attempt): Promise<void> {
     try {
@@ -29,23 +30,22 @@ export function createSlots(deps: SlotsDeps): Slots {
     } catch (error) {
       deps.onUnsettled(attempt, error);
     }
-    if (attempts.has(attempt)) stuck.add(attempt);
+    if (!returned.has(attempt)) stuck.add(attempt);
     if (stuck.size >= deps.count) deps.onStuck();
   }
 
-  async function watchFunction(attempt: Attempt): Promise<void> {
-    await attempt.returned;
-    attempts.delete(attempt);
-    stuck.delete(attempt);
-    deps.onFree();
+  /** A slot comes free when the function has returned and its outcome is written: a crash in between costs the attempt. */
+  async function watch(attempt: Attempt): Promise<void> {
+    await Promise.all([attempt.returned.then(() => returned.add(attempt)), watchRecord(attempt)]);
+    for (const set of [attempts, stuck, returned]) set.delete(attempt);
+    deps.onFree(attempt);
   }
 
   return {
     taken: () => attempts.size,
     add(attempt) {
       attempts.add(attempt);
-      void watchRecord(attempt);
-      void watchFunction(attempt);
+      void watch(attempt);
     },
     endAll(cause) {
       for (const attempt of attempts) attempt.end(cause);

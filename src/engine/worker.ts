@@ -12,6 +12,8 @@ import type { Wakeups } from '../ports/wakeups.ts';
 import type { Announce } from './announce.ts';
 import { startAttempt } from './attempt.ts';
 import type { AttemptDeps } from './attempt.ts';
+import { createCaution } from './caution.ts';
+import type { Caution, Crash } from './caution.ts';
 import type { WorkflowTable } from './define.ts';
 import { nameOf, retryDelayMs } from './faults.ts';
 import { createPause } from './pause.ts';
@@ -38,6 +40,8 @@ export interface WorkerDeps extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'mod
   /** Identifies the machine whose memory a shared SQLite file needs. */
   host: string;
   newSessionId: () => string;
+  /** The worker before this one crashed: a job that it held may have been the cause. */
+  crash?: Crash | null;
   /** Every slot is held by an attempt that was settled without it: only a new process helps. */
   onStuck?: () => void;
   /** A session is about to be opened: at the start, and again where one was lost. */
@@ -69,29 +73,34 @@ interface Parts {
   slots: Slots;
   session: Session;
   pause: Pause;
+  caution: Caution;
   begin(job: ClaimedJob, now: number): void;
 }
 
 export function createWorker(deps: WorkerDeps): Worker {
   const killing = new AbortController();
   const stopping = new AbortController();
+  const releasing = new AbortController();
   const closing = new AbortController();
-  const parts = assemble(deps, killing.signal);
+  const parts = assemble(deps, { killed: killing.signal, released: releasing.signal });
   const stopListening = deps.wakeups.on((wakeup) => {
     if (wakeup.type === 'queued') parts.pause.wake();
   });
+  let claims: Promise<void> = Promise.resolve();
   let loops: Promise<unknown> = Promise.resolve();
 
   return {
     session: () => parts.session.id(),
     slotsTaken: () => parts.slots.taken(),
     start() {
-      loops = Promise.all([parts.session.run(closing.signal), claimLoop(deps, parts, stopping.signal)]);
+      claims = claimLoop(deps, parts, stopping.signal);
+      loops = Promise.all([parts.session.run(closing.signal), claims]);
     },
     async stop() {
       stopping.abort();
       stopListening();
-      await windDown(deps, parts);
+      await Promise.race([claims, after(deps.clock, LAST_WORDS_MS)]); // a claim under way may still bring jobs
+      await windDown(deps, parts, releasing);
       closing.abort();
       const session = parts.session.id();
       const closed = loops.then(() => (session === null ? undefined : deps.store.closeSession({ session })));
@@ -106,15 +115,22 @@ export function createWorker(deps: WorkerDeps): Worker {
   };
 }
 
-function assemble(deps: WorkerDeps, killed: AbortSignal): Parts {
+function assemble(
+  deps: WorkerDeps,
+  { killed, released }: { killed: AbortSignal; released: AbortSignal },
+): Parts {
   const { store, clock, settings } = deps;
   const log = deps.telemetry.log.child({ worker: deps.name });
   const pause = createPause(clock);
   const progress = createProgress({ store, clock });
   const settle = createSettler({ ...deps, log, killed });
+  const caution = createCaution({ clock, full: settings.concurrency, crash: deps.crash ?? null });
   const slots = createSlots({
     count: settings.concurrency,
-    onFree: () => pause.wake(),
+    onFree: ({ job }) => {
+      caution.ended(job);
+      pause.wake();
+    },
     onStuck: () => deps.onStuck?.(),
     onUnsettled: ({ job }, error) =>
       log.error(
@@ -137,6 +153,7 @@ function assemble(deps: WorkerDeps, killed: AbortSignal): Parts {
     slots,
     session,
     pause,
+    caution,
     begin(job, now) {
       if (killed.aborted) return;
       const workflow = deps.workflows.find(job.workflow, job.version);
@@ -144,7 +161,9 @@ function assemble(deps: WorkerDeps, killed: AbortSignal): Parts {
         throw new Error(`claimed ${job.workflow} ${job.version}, which is not known here`);
       const report = (of: ClaimedJob, fraction: number, note: string | null) =>
         progress.report(of, fraction, note);
-      slots.add(startAttempt(workflow, job, now, { ...deps, log, progress: report, settle }));
+      const attempt = startAttempt(workflow, job, now, { ...deps, log, progress: report, settle });
+      slots.add(attempt);
+      if (released.aborted) attempt.end('shutdown'); // a claim that the store was slow to answer
     },
   };
 }
@@ -165,14 +184,11 @@ async function claimLoop(deps: WorkerDeps, parts: Parts, stopping: AbortSignal):
 }
 
 /** @returns how long to wait before the next claim, unless something wakes the worker */
-async function claimOnce(
-  { store, workflows, settings, name, announce }: WorkerDeps,
-  parts: Parts,
-): Promise<number> {
+async function claimOnce({ store, workflows, name, announce }: WorkerDeps, parts: Parts): Promise<number> {
   const session = parts.session.id();
-  const limit = settings.concurrency - parts.slots.taken();
+  const limit = parts.caution.width() - parts.slots.taken();
   if (session === null) return POLL_MS; // the open session wakes the loop
-  if (limit === 0) return POLL_MS;
+  if (limit <= 0) return POLL_MS;
   const claim = await store.claim({ session, worker: name, lanes: workflows.lanes, limit });
   if (claim.lost) parts.session.lost();
   announce(claim.moved);
@@ -183,8 +199,13 @@ async function claimOnce(
 }
 
 /** The grace, and then the release of what is still under way; a store that hangs is not waited for. */
-async function windDown({ clock, settings }: WorkerDeps, { slots }: Parts): Promise<void> {
+async function windDown(
+  { clock, settings }: WorkerDeps,
+  { slots }: Parts,
+  releasing: AbortController,
+): Promise<void> {
   await Promise.race([slots.concluded(), after(clock, settings.shutdownMs)]);
+  releasing.abort();
   slots.endAll('shutdown');
   await Promise.race([slots.concluded(), after(clock, LAST_WORDS_MS)]);
 }

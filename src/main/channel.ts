@@ -1,4 +1,5 @@
 /** What `serve` and its worker process say to each other over Node's IPC channel. */
+import type { Crash } from '../engine/caution.ts';
 import type { Wakeup, Wakeups } from '../ports/wakeups.ts';
 import type { FlagValues } from './settings.ts';
 
@@ -10,7 +11,8 @@ export interface WorkerStart {
 }
 
 export type ToWorker =
-  | { type: 'start'; start: WorkerStart; beatMs: number }
+  /** `crash`: how the worker before this one ended, where it crashed. */
+  | { type: 'start'; start: WorkerStart; beatMs: number; crash: Crash | null }
   /** Claim no more, end in bounded time, exit 0. */
   | { type: 'stop' }
   | { type: 'wakeups'; wakeups: Wakeup[] };

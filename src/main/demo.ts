@@ -171,7 +171,12 @@ function startProcess(dataDir: string): ChildProcess {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const flags = { dataDir, leaseMs: String(LEASE_MS), logLevel: 'silent' };
-  child.send({ type: 'start', start: { flags, demo: true }, beatMs: 1000 } satisfies ToWorker);
+  child.send({
+    type: 'start',
+    start: { flags, demo: true },
+    beatMs: 1000,
+    crash: null,
+  } satisfies ToWorker);
   return child;
 }
 

@@ -16,7 +16,7 @@ import type { Sweeper } from '../engine/sweeper.ts';
 import { systemClock } from '../engine/system-clock.ts';
 import { createWakeups } from '../engine/wakeups.ts';
 import { createWorker } from '../engine/worker.ts';
-import type { Worker } from '../engine/worker.ts';
+import type { Worker, WorkerDeps } from '../engine/worker.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -41,6 +41,9 @@ export interface PartsOptions {
   random?: () => number;
 }
 
+/** `onSession` hears the id of each session before it is opened, so that whoever outlives the worker can reap it. */
+export type WorkerOptions = Partial<Pick<WorkerDeps, 'name' | 'crash' | 'onStuck' | 'onSession'>>;
+
 export interface Parts {
   engine: EngineApi;
   store: Store;
@@ -50,12 +53,7 @@ export interface Parts {
   workflows: WorkflowTable;
   settings: EngineSettings;
   sweeper: Sweeper;
-  /** `onSession` hears the id of each session before it is opened, so that whoever outlives the worker can reap it. */
-  createWorker(options?: {
-    name?: string;
-    onStuck?: () => void;
-    onSession?: (session: string) => void;
-  }): Worker;
+  createWorker(options?: WorkerOptions): Worker;
   /** Stops the sweeper and closes the store, in bounded time. Workers are stopped by whoever made them. */
   close(): Promise<void>;
 }
@@ -96,7 +94,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
     workflows,
     settings,
     sweeper,
-    createWorker: ({ name = workerName(), onStuck, onSession } = {}) =>
+    createWorker: ({ name = workerName(), ...hooks } = {}) =>
       createWorker({
         store: store.jobs,
         uploads: store.uploads,
@@ -112,8 +110,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
         name,
         host: hostId(),
         newSessionId: () => `ses_${newId()}`,
-        ...(onStuck === undefined ? {} : { onStuck }),
-        ...(onSession === undefined ? {} : { onSession }),
+        ...hooks,
       }),
     async close() {
       await sweeper.stop();

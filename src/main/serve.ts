@@ -118,7 +118,11 @@ function superviseWorker(deps: {
     stopMs: settings.shutdownMs + STOP_MARGIN_MS,
     wakeups: parts.wakeups,
     log: telemetry.log,
-    reap: async (session) => parts.announce(await parts.store.jobs.reapSession({ session })),
+    reap: async (session) => {
+      const moved = await parts.store.jobs.reapSession({ session });
+      parts.announce(moved);
+      return moved.length;
+    },
     say: (line) => io.err(`${line}\n`),
   });
 }

@@ -8,10 +8,14 @@
  * started: first after 100 ms, then after twice as long each time, up to ten seconds; a child that lived for half a
  * minute starts that count afresh. Exit code 75 says that every slot is held by an attempt that ignores its
  * signal; a new process is all that helps, so it starts at once.
+ *
+ * A worker that follows a crash is told so: a job that it is given may have been the cause, and must not take all the
+ * others along again.
  */
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { EXIT } from '../cli/problem.ts';
+import type { Crash } from '../engine/caution.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
 import { bridge } from './channel.ts';
@@ -32,8 +36,8 @@ export interface SupervisorOptions {
   stopMs: number;
   wakeups: Wakeups;
   log: Log;
-  /** Called when a worker has ended; its jobs are to be recovered. */
-  reap: (session: string) => Promise<void>;
+  /** Called when a worker has ended; its jobs are to be recovered. Resolves with how many there were. */
+  reap: (session: string) => Promise<number>;
   /** Tells a person at the terminal. */
   say: (line: string) => void;
 }
@@ -58,30 +62,38 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   let restartTimer: NodeJS.Timeout | null = null;
   let stopping = false;
 
-  function launch(): void {
+  function launch(crash: Crash | null): void {
     restartTimer = null;
     const startedAt = performance.now();
-    child = startChild(options, (ended, session) => {
+    child = startChild(options, crash, (ended, session) => {
       child = null;
-      void onEnd(ended, session, performance.now() - startedAt);
+      void onEnd({ ended, session, crash, livedMs: performance.now() - startedAt });
     });
   }
 
-  async function onEnd(ended: Ended, session: string | null, livedMs: number): Promise<void> {
+  async function onEnd({ ended, session, crash, livedMs }: Life): Promise<void> {
     log.warn({ session, exit_code: ended.exitCode, signal: ended.signal }, 'the worker process ended');
-    if (!stopping) restart(ended, livedMs);
-    if (session === null) return;
-    await options.reap(session).catch((error: unknown) => {
-      // The sweeper recovers them once the session has expired.
-      log.warn({ session, error }, "the ended worker's jobs wait for their lease");
-    });
-  }
-
-  function restart(ended: Ended, livedMs: number): void {
+    const suspects = session === null ? 0 : await recover(session);
+    if (stopping) return;
     if (ended.exitCode === EXIT.stuck) {
       log.warn({}, 'every slot was held by an attempt that ignored its signal');
-      return launch();
+      return launch(null);
     }
+    const again = crash !== null && livedMs < STREAK_MS;
+    restart(ended, livedMs, suspects === 0 ? null : { suspects, again });
+  }
+
+  /** How many jobs the worker held; a store that does not answer is not waited for long. */
+  async function recover(session: string): Promise<number> {
+    const reaped = options.reap(session).catch((error: unknown) => {
+      // The sweeper recovers them once the session has expired.
+      log.warn({ session, error }, "the ended worker's jobs wait for their lease");
+      return 0;
+    });
+    return await Promise.race([reaped, new Promise<0>((resolve) => setTimeout(resolve, REAP_MS, 0).unref())]);
+  }
+
+  function restart(ended: Ended, livedMs: number, crash: Crash | null): void {
     const { delayMs, isLoop } = restarts.next(performance.now(), livedMs);
     if (isLoop) {
       say(
@@ -90,11 +102,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       );
     }
     log.info({ restart_in_ms: delayMs }, 'the worker process will be started again');
-    restartTimer = setTimeout(launch, delayMs);
+    restartTimer = setTimeout(() => launch(crash), delayMs);
   }
 
   return {
-    start: launch,
+    start: () => launch(null),
     async stop() {
       stopping = true;
       if (restartTimer !== null) clearTimeout(restartTimer);
@@ -106,6 +118,20 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       child?.kill();
     },
   };
+}
+
+/** A cautious worker that ends sooner than this has met the same culprit again. */
+const STREAK_MS = 600_000;
+/** How long the next worker waits for the jobs of the last. */
+const REAP_MS = 3_000;
+
+/** One worker process, looked back on. */
+interface Life {
+  ended: Ended;
+  session: string | null;
+  /** The crash that it followed. */
+  crash: Crash | null;
+  livedMs: number;
 }
 
 function inWords({ exitCode, signal }: Ended): string {
@@ -120,6 +146,7 @@ interface Child {
 /** One life of the worker process, from fork to exit. */
 function startChild(
   options: SupervisorOptions,
+  crash: Crash | null,
   onEnd: (ended: Ended, session: string | null) => void,
 ): Child {
   const { entry, env, start, silenceMs, wakeups, log } = options;
@@ -156,7 +183,7 @@ function startChild(
     onEnd(ended, session);
   });
 
-  send({ type: 'start', start, beatMs: Math.max(50, Math.min(1_000, silenceMs / 4)) });
+  send({ type: 'start', start, beatMs: Math.max(50, Math.min(1_000, silenceMs / 4)), crash });
   return {
     async stop() {
       send({ type: 'stop' });

@@ -5,7 +5,7 @@
  */
 import { EXIT, Problem } from '../cli/problem.ts';
 import { bridge } from './channel.ts';
-import type { FromWorker, ToWorker, WorkerStart } from './channel.ts';
+import type { FromWorker, ToWorker } from './channel.ts';
 import { knownWorkflows } from './known-workflows.ts';
 import { openStore } from './open-store.ts';
 import { readSettings } from './settings.ts';
@@ -24,7 +24,7 @@ process.on('message', (message) => {
   const told = message as ToWorker;
   switch (told.type) {
     case 'start':
-      return void run(told.start, told.beatMs).catch(fail);
+      return void run(told).catch(fail);
     case 'stop':
       return void stop();
     case 'wakeups':
@@ -32,7 +32,8 @@ process.on('message', (message) => {
   }
 });
 
-async function run({ flags, demo }: WorkerStart, beatMs: number): Promise<void> {
+async function run({ start, beatMs, crash }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
+  const { flags, demo } = start;
   const settings = readSettings(flags);
   const telemetry = createTelemetry({ level: settings.logLevel, process: 'worker' });
   handleStrayErrors(telemetry.log);
@@ -44,6 +45,7 @@ async function run({ flags, demo }: WorkerStart, beatMs: number): Promise<void> 
     send: (wakeups) => say({ type: 'wakeups', wakeups }),
   }).arrived;
   const worker = parts.createWorker({
+    crash,
     onSession: (session) => say({ type: 'session', session }),
     onStuck: () => process.exit(EXIT.stuck),
   });

@@ -87,6 +87,18 @@ describe('serve', () => {
     });
   });
 
+  test('a job that ends its process does not take along again and again those that it ran beside', async () => {
+    const server = await serve([], { cwd: tempDir() });
+    const job = (input: object) => ({ workflow: 'demo', input });
+    const slow = Array.from({ length: 10 }, () => job({ mode: 'slow', ms: 200 }));
+    const jobs = [...slow, job({ mode: 'exit' }), ...slow];
+    const { json } = await server.ask('/ai-jobs/batch', { jobs });
+    const ends = [];
+    for (const { job_id } of json['jobs'] as { job_id: string }[]) ends.push(await endOf(server, job_id));
+    const states = ends.map((end) => end['status']);
+    expect(states).toEqual(jobs.map(({ input }) => ('ms' in input ? 'completed' : 'dead_letter')));
+  });
+
   test('a job that blocks its process for longer than the lease is ended with it', async () => {
     const server = await serve(['--lease-ms', '300'], { cwd: tempDir() });
     const spinning = await enqueue(server, { mode: 'spin', ms: 60_000 }, { max_attempts: 1 });
