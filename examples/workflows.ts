@@ -11,6 +11,9 @@ const verdict = z.strictObject({
   urgency: z.enum(['low', 'normal', 'high']),
 });
 
+/** What `model` is in the workflows below when the module is served. */
+export { keywordModel as model } from './keyword-model.ts';
+
 /** Asks the model to which team a customer's message goes. */
 export const triage = defineWorkflow({
   name: 'triage',

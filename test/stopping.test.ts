@@ -27,7 +27,7 @@ it('a worker that stops while a claim is under way releases what the claim bring
   const ticket = await parts.engine.enqueue(caller, { workflow: 'patient', limits: { maxAttempts: 1 } });
   const jobId = ticket.ok ? ticket.value.jobId : '';
 
-  const { claim } = parts.store.jobs;
+  const claim = parts.store.jobs.claim.bind(parts.store.jobs);
   const [claiming, answer] = [gate(), gate()];
   parts.store.jobs.claim = async (params) => {
     claiming.open();

@@ -81,7 +81,7 @@ export class OutputTooLargeError extends WorkflowFailure {
   readonly code = 'output_too_large';
 }
 
-/** What is known of a thrown thing. `text` is for the evidence only. */
+/** What is known of a thrown thing. `text` is for the evidence only, and empty where there is nothing to add. */
 export interface Thrown {
   code: ErrorCode;
   text: string;

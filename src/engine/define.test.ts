@@ -33,6 +33,7 @@ describe('defineWorkflow', () => {
     [{ run: 'later' }, /`run` of echo must be a function/],
     [{ limits: { timeoutMs: 0 } }, /`limits.timeoutMs` of echo/],
     [{ limits: { timeout: 1 } }, /`limits.timeout` of echo is unknown; there are timeoutMs/],
+    [{ limts: {} }, /`limts` of echo is no field of a workflow; there are name,/],
     [{ inputFile: 'maybe' }, /`inputFile` of echo/],
   ])('names the field that is wrong: %j', (change, message) => {
     const definition = { ...echo('1'), ...change } as unknown as ReturnType<typeof echo>;

@@ -23,7 +23,10 @@ export function defineWorkflow<InputSchema extends StandardSchemaV1, OutputSchem
 /** What is wrong with something that claims to be a workflow, or null. */
 export function definitionProblem(definition: unknown): string | null {
   if (definition === null || typeof definition !== 'object') return 'a workflow is an object';
-  const { name, version, input, output, inputFile, limits, run } = definition as Record<string, unknown>;
+  const { name, version, input, output, inputFile, limits, run, ...unknown } = definition as Record<
+    string,
+    unknown
+  >;
   if (typeof name !== 'string' || !NAME.test(name)) {
     return '`name` must be 1 to 100 letters, digits, ".", "_" or "-", starting with a letter or digit';
   }
@@ -37,8 +40,12 @@ export function definitionProblem(definition: unknown): string | null {
   if (inputFile !== undefined && !['none', 'optional', 'required'].includes(inputFile as string)) {
     return `\`inputFile\` of ${name} must be "none", "optional" or "required"`;
   }
+  const [stray] = Object.keys(unknown);
+  if (stray !== undefined) return `\`${stray}\` of ${name} is no field of a workflow; there are ${FIELDS}`;
   return limitsProblem(name, limits ?? {});
 }
+
+const FIELDS = 'name, version, input, output, inputFile, limits and run';
 
 function limitsProblem(name: string, limits: object): string | null {
   for (const [key, value] of Object.entries(limits)) {

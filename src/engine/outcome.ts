@@ -49,8 +49,7 @@ async function keepEvidence(thrown: Thrown, deps: OutcomeDeps): Promise<Evidence
   try {
     const kept: Evidence[] = [];
     if (thrown.raw !== undefined) kept.push(await keep('raw_output', rawText(thrown.raw), deps));
-    if (thrown.raw === undefined || thrown.code !== 'malformed_output')
-      kept.push(await keep('error', asText(thrown.text), deps));
+    if (thrown.text !== '') kept.push(await keep('error', asText(thrown.text), deps));
     return kept;
   } catch (error) {
     deps.log.error({ error_name: nameOf(error) }, 'evidence could not be stored');

@@ -52,9 +52,14 @@ export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps
     const output = await checkedOutput(definition, await definition.run(context), deps.maxOutputBytes);
     return { output, artifacts: await artifacts.all() };
   } catch (error) {
-    return { thrown: classify(error) };
+    const thrown = classify(error);
+    // a stack of our own explains nothing that the issues do not
+    return { thrown: error instanceof RefusedOutputError ? { ...thrown, text: '' } : thrown };
   }
 }
+
+/** The function returned, and what it returned is not what its schema says. */
+class RefusedOutputError extends MalformedOutputError {}
 
 async function checkedInput({ input }: WorkflowDefinition, job: ClaimedJob): Promise<unknown> {
   // an absent input is stored as null: a schema may mean either
@@ -93,7 +98,7 @@ async function checkedOutput(
   const validated = await validate(output, value);
   if (validated.issues !== null) {
     const { issues } = validated;
-    throw new MalformedOutputError("The output does not match the workflow's schema.", {
+    throw new RefusedOutputError("The output does not match the workflow's schema.", {
       raw: value,
       issues,
     });
@@ -105,7 +110,7 @@ async function checkedOutput(
 function refuseUnlessJson(value: unknown, raw: unknown): void {
   const issue =
     value === undefined ? { path: '', message: 'the function returned nothing' } : jsonIssue(value);
-  if (issue !== null) throw new MalformedOutputError('The output is not JSON.', { raw, issues: [issue] });
+  if (issue !== null) throw new RefusedOutputError('The output is not JSON.', { raw, issues: [issue] });
 }
 
 function encodeJson(value: unknown, maxBytes: number): Uint8Array {

@@ -71,8 +71,8 @@ export interface Claimcheck {
   ): Promise<TicketJson>;
   enqueue(workflow: string, input?: unknown, options?: EnqueueOptions): Promise<TicketJson>;
   status(jobId: string): Promise<StatusJson>;
-  /** Resolves with the terminal status, or with the one it has after `waitMs`. */
-  wait(jobId: string, options: { waitMs: number; signal?: AbortSignal }): Promise<StatusJson>;
+  /** Resolves with the terminal status, or with the one it has after `waitMs` or when `signal` fires. Without them, waits for the end. */
+  wait(jobId: string, options?: { waitMs?: number; signal?: AbortSignal }): Promise<StatusJson>;
   record(jobId: string): Promise<RecordJson>;
   /** The main artifact, or a named one. */
   artifact(jobId: string, name?: string): Promise<ArtifactJson & { stream(): Readable }>;
@@ -155,7 +155,10 @@ function jobVerbs({ engine }: Parts, caller: Caller, basePath: string) {
       return ticketJson(unwrap(await engine.enqueue(caller, request, { idempotencyKey })));
     },
     status: async (jobId: string) => statusJson(unwrap(await engine.status(caller, jobId))),
-    async wait(jobId: string, { waitMs, signal = NEVER }: { waitMs: number; signal?: AbortSignal }) {
+    async wait(
+      jobId: string,
+      { waitMs = Number.POSITIVE_INFINITY, signal = NEVER }: { waitMs?: number; signal?: AbortSignal } = {},
+    ) {
       const end = performance.now() + waitMs;
       for (;;) {
         const leftMs = Math.max(0, end - performance.now());

@@ -42,7 +42,7 @@ export interface PartsOptions {
 }
 
 /** `onSession` hears the id of each session before it is opened, so that whoever outlives the worker can reap it. */
-export type WorkerOptions = Partial<Pick<WorkerDeps, 'name' | 'crash' | 'onStuck' | 'onSession'>>;
+type WorkerOptions = Partial<Pick<WorkerDeps, 'name' | 'crash' | 'onStuck' | 'onSession'>>;
 
 export interface Parts {
   engine: EngineApi;

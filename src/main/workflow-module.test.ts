@@ -143,5 +143,8 @@ test('a model that the module exports is the one that its workflows call; anothe
   expect(await withModel.model?.generate({ prompt: '' }, { signal: AbortSignal.timeout(1000) })).toEqual({
     text: 'hi',
   });
+  expect(await problemOf(files({ 'c.ts': `${one}\nexport const model = {};` }))).toMatch(
+    /c\.ts:\d+:\d+: the export model has no method `generate`/,
+  );
   expect((await loadWorkflows(files({ 'b.ts': `${one} export const model = 'small';` }))).model).toBeNull();
 });

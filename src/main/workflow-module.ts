@@ -28,7 +28,7 @@ export async function loadWorkflows(path: string): Promise<Loaded> {
   if (!existsSync(file)) {
     throw new Problem(`CLAIMCHECK_WORKFLOWS names ${shown(file)}, which does not exist.`, EXIT.usage);
   }
-  const exported: Record<string, unknown> & { model?: unknown } = await evaluate(file);
+  const exported = await evaluate(file);
   const found = new Set<WorkflowDefinition>();
   for (const [name, value] of Object.entries(exported)) {
     for (const workflow of workflowsIn(name, value, file)) found.add(workflow);
@@ -40,8 +40,14 @@ export async function loadWorkflows(path: string): Promise<Loaded> {
     );
   }
   refuseTwins([...found], file);
-  const { model } = exported;
-  return { workflows: [...found], model: isModel(model) ? model : null };
+  return { workflows: [...found], model: modelIn(exported['model'], file) };
+}
+
+/** An object of that name is meant as one; a text (a model's name) is somebody's own constant. */
+function modelIn(value: unknown, file: string): Model | null {
+  if (isModel(value)) return value;
+  if (typeof value !== 'object' || value === null) return null;
+  throw new Problem(`${at(file, 'model')}: the export model has no method \`generate\`.`, EXIT.usage);
 }
 
 function isModel(value: unknown): value is Model {
