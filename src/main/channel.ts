@@ -1,4 +1,10 @@
-/** What `serve` and its worker process say to each other over Node's IPC channel. */
+/**
+ * What `serve` and its worker process say to each other over Node's IPC channel.
+ *
+ * The worker shares its process with the jobs, and so with whatever code they load. The way to speak is taken out of their
+ * reach before any of it is loaded, and what arrives is read as if a stranger had sent it: a message
+ * counts only where it has a known shape and, from the worker, the nonce of its start.
+ */
 import type { Crash } from '../engine/caution.ts';
 import type { Wakeup, Wakeups } from '../ports/wakeups.ts';
 import type { FlagValues } from './settings.ts';
@@ -11,8 +17,11 @@ export interface WorkerStart {
 }
 
 export type ToWorker =
-  /** `crash`: how the worker before this one ended, where it crashed. */
-  | { type: 'start'; start: WorkerStart; beatMs: number; crash: Crash | null }
+  /**
+   * `crash`: how the worker before this one ended, where it crashed. `nonce` is known to the two ends alone; what the
+   * worker says carries it.
+   */
+  | { type: 'start'; start: WorkerStart; beatMs: number; crash: Crash | null; nonce: string }
   /** Claim no more, end in bounded time, exit 0. */
   | { type: 'stop' }
   | { type: 'wakeups'; wakeups: Wakeup[] };
@@ -24,8 +33,66 @@ export type FromWorker =
   | { type: 'beat' }
   | { type: 'wakeups'; wakeups: Wakeup[] };
 
+/** As many wake-ups as one message may carry. */
+const MAX_WAKEUPS = 1_000;
+const MAX_ID_LENGTH = 100;
+const SESSION = /^ses_[0-9A-Z]{26}$/;
+
+/** What the worker said; null where it was somebody else, or is no message of ours. */
+export function readFromWorker(message: unknown, nonce: string): FromWorker | null {
+  if (!isObject(message) || message['nonce'] !== nonce) return null;
+  const { type, session, wakeups } = message;
+  if (type === 'beat') return { type };
+  if (type === 'session' && typeof session === 'string' && SESSION.test(session)) return { type, session };
+  if (type === 'wakeups' && areWakeups(wakeups)) return { type, wakeups };
+  return null;
+}
+
+/** What the supervisor said; null where it is no message of ours. */
+export function readToWorker(message: unknown): ToWorker | null {
+  if (!isObject(message)) return null;
+  const { type, start, beatMs, crash, nonce, wakeups } = message;
+  if (type === 'stop') return { type };
+  if (type === 'wakeups' && areWakeups(wakeups)) return { type, wakeups };
+  const isStart =
+    type === 'start' && isObject(start) && typeof beatMs === 'number' && typeof nonce === 'string';
+  return isStart && (crash === null || isObject(crash)) ? (message as ToWorker) : null;
+}
+
+function areWakeups(value: unknown): value is Wakeup[] {
+  return Array.isArray(value) && value.length <= MAX_WAKEUPS && value.every(isWakeup);
+}
+
+function isWakeup(value: unknown): value is Wakeup {
+  if (!isObject(value)) return false;
+  const { type, jobId, session } = value;
+  return type === 'queued' || (type === 'moved' && isId(jobId)) || (type === 'revoked' && isId(session));
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_ID_LENGTH;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
 /**
- * Carries one process's wake-ups over a channel, all of one turn of the event loop as one message, and passes
+ * Takes `process.send` away from everybody who comes later in this process, and gives it back as a function. A job then finds what it finds in a
+ * process that has no channel. `process.disconnect` stays: Node calls it itself when the channel breaks, and whoever
+ * else does ends this process only.
+ */
+export function takeSend(): (message: object) => void {
+  const send = process.send?.bind(process);
+  delete process.send;
+  return (message) => {
+    // A channel that is gone ends this process by its own event.
+    if (process.connected) send?.(message, undefined, undefined, () => {});
+  };
+}
+
+/**
+ * Carries one process's wake-ups over a channel, those of one turn of the event loop together, and passes
  * on those that arrive. What came from the other side is not sent back to it.
  */
 export function bridge(params: {
@@ -41,7 +108,7 @@ export function bridge(params: {
   function flush(): void {
     const batch = [...pending.values()];
     pending.clear();
-    send(batch);
+    for (let at = 0; at < batch.length; at += MAX_WAKEUPS) send(batch.slice(at, at + MAX_WAKEUPS));
   }
 
   const close = wakeups.on((wakeup) => {

@@ -176,6 +176,7 @@ function startProcess(dataDir: string): ChildProcess {
     start: { flags, demo: true },
     beatMs: 1000,
     crash: null,
+    nonce: 'demo',
   } satisfies ToWorker);
   return child;
 }

@@ -14,8 +14,10 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 /** Says its session, with its process id, and then does as the test wants. */
 const PROLOGUE = `
-  const say = (message) => process.send(message);
-  const session = () => say({ type: 'session', session: 'ses_' + process.pid });
+  let nonce;
+  process.on('message', (message) => { if (message.type === 'start') nonce = message.nonce; });
+  const say = (message) => process.send({ ...message, nonce });
+  const session = () => say({ type: 'session', session: 'ses_' + String(process.pid).padStart(26, '0') });
   process.on('disconnect', () => process.exit(9));
 `;
 
@@ -134,7 +136,6 @@ test('stop lets the worker end by itself and starts no other', async () => {
       if (type === 'stop') process.exit(0);
     });
     setInterval(() => {}, 1000);
-    say({ type: 'wakeups', wakeups: [{ type: 'moved', jobId: 'up' }] });
   `);
   supervisor.start();
   await supervisor.stop();
@@ -146,9 +147,10 @@ test('stop lets the worker end by itself and starts no other', async () => {
 test('a worker that does not stop is killed when its time is over', async () => {
   const { supervisor, wakeups, ends } = supervise(
     `process.on('SIGTERM', () => {});
-    process.on('message', ({ type }) => { if (type === 'start') session(); });
-    setInterval(() => {}, 1000);
-    say({ type: 'wakeups', wakeups: [{ type: 'moved', jobId: 'up' }] });`,
+    process.on('message', ({ type }) => {
+      if (type === 'start') say({ type: 'wakeups', wakeups: [{ type: 'moved', jobId: 'up' }] });
+    });
+    setInterval(() => {}, 1000);`,
     { stopMs: 100 },
   );
   const up = new Promise((resolve) => void wakeups.on(resolve));
@@ -172,6 +174,27 @@ test('wake-ups cross both ways', async () => {
   wakeups.emit({ type: 'queued' });
   await until(() => heard.length === 3);
   expect(heard[2]).toEqual({ type: 'moved', jobId: '[{"type":"queued"}]' });
+});
+
+test('what others in the worker process say over the channel changes nothing, and is told of once', async () => {
+  const { supervisor, happened, reaped, until } = supervise(`
+    process.on('message', ({ type }) => {
+      if (type !== 'start') return;
+      session();
+      const forged = 'ses_' + '9'.repeat(26);
+      for (const message of [null, 'x', 5, [], {}, { type: 'session', session: forged }]) process.send(message);
+      for (const strange of ['garbage', null, { toString: 1 }]) say({ type: 'session', session: strange });
+      for (const strange of [null, 'queued', [{ type: 'evil' }], [null], [{ type: 'moved', jobId: 5 }]])
+        say({ type: 'wakeups', wakeups: strange });
+      say({ type: 'wakeups', wakeups: Array(100_000).fill({ type: 'queued' }) });
+      process.exit(3);
+    });
+  `);
+  supervisor.start();
+  await until(() => reaped.length === 1);
+  expect(reaped[0]).toMatch(/^ses_0+\d+$/);
+  const told = happened.filter(({ line }) => line.includes('speaks over its channel'));
+  expect(told).toHaveLength(1);
 });
 
 test('where the store cannot take the recovery, the supervisor goes on and says so', async () => {

@@ -14,12 +14,13 @@
  */
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { EXIT } from '../cli/problem.ts';
 import type { Crash } from '../engine/caution.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
-import { bridge } from './channel.ts';
-import type { FromWorker, ToWorker, WorkerStart } from './channel.ts';
+import { bridge, readFromWorker } from './channel.ts';
+import type { ToWorker, WorkerStart } from './channel.ts';
 import { LOOP_EXITS, MAX_DELAY_MS, createRestarts } from './restarts.ts';
 import { createWatchdog } from './watchdog.ts';
 
@@ -159,7 +160,9 @@ function startChild(
     send: (batch) => send({ type: 'wakeups', wakeups: batch }),
   });
   const watchdog = createWatchdog({ limitMs: options.startupMs, onSilence: killSilent });
+  const nonce = randomUUID();
   let session: string | null = null;
+  let strangeMessages = 0;
 
   function killSilent(silentMs: number): void {
     log.error({ session, silent_ms: Math.round(silentMs) }, 'the worker process is silent and is killed');
@@ -167,13 +170,21 @@ function startChild(
   }
 
   forked.on('message', (message) => {
+    const said = readFromWorker(message, nonce);
+    if (said === null) return strange();
     watchdog.heard();
-    const said = message as FromWorker;
     if (said.type === 'wakeups') return hints.arrived(said.wakeups);
     if (said.type !== 'session') return;
     session = said.session;
     watchdog.limit(silenceMs);
   });
+
+  /** A job that speaks over the channel is not the worker: it is not listened to, and told of once. */
+  function strange(): void {
+    strangeMessages += 1;
+    if (strangeMessages > 1) return;
+    log.warn({ session }, 'something in the worker process speaks over its channel; it is not listened to');
+  }
 
   const exited = endOf(forked, (error) =>
     log.error({ error }, 'the worker process could not be started'),
@@ -183,7 +194,7 @@ function startChild(
     onEnd(ended, session);
   });
 
-  send({ type: 'start', start, beatMs: Math.max(50, Math.min(1_000, silenceMs / 4)), crash });
+  send({ type: 'start', start, beatMs: Math.max(50, Math.min(1_000, silenceMs / 4)), crash, nonce });
   return {
     async stop() {
       send({ type: 'stop' });

@@ -4,7 +4,7 @@
  * recover its jobs sooner than their lease does.
  */
 import { EXIT, Problem } from '../cli/problem.ts';
-import { bridge } from './channel.ts';
+import { bridge, readToWorker, takeSend } from './channel.ts';
 import type { FromWorker, ToWorker } from './channel.ts';
 import { knownWorkflows } from './known-workflows.ts';
 import { openStore } from './open-store.ts';
@@ -12,6 +12,9 @@ import { readSettings } from './settings.ts';
 import { handleStrayErrors } from './stray-errors.ts';
 import { createTelemetry } from './telemetry.ts';
 
+const send = takeSend();
+/** Makes what this process says known as its own; null until it is told to start. */
+let nonce: string | null = null;
 let stop: () => Promise<void> = async () => process.exit(EXIT.ok);
 let arrived: ReturnType<typeof bridge>['arrived'] = () => {};
 
@@ -21,9 +24,14 @@ process.on('SIGHUP', () => {});
 process.on('SIGTERM', () => void stop());
 process.on('disconnect', () => process.exit(EXIT.failed));
 process.on('message', (message) => {
-  const told = message as ToWorker;
-  switch (told.type) {
+  const told = readToWorker(message);
+  switch (told?.type) {
+    case undefined:
+      return;
     case 'start':
+      // Once: a job may emit events of `process`, too.
+      if (nonce !== null) return;
+      nonce = told.nonce;
       return void run(told).catch(fail);
     case 'stop':
       return void stop();
@@ -55,12 +63,15 @@ async function run({ start, beatMs, crash }: Extract<ToWorker, { type: 'start' }
     process.exit(EXIT.ok);
   });
   worker.start();
-  setInterval(() => say({ type: 'beat' }), beatMs);
+  setInterval(() => {
+    // A job may have removed the listener that ends this process with its channel.
+    if (!process.connected) process.exit(EXIT.failed);
+    say({ type: 'beat' });
+  }, beatMs);
 }
 
 function say(message: FromWorker): void {
-  // A channel that is gone ends this process by its own event.
-  if (process.connected) process.send?.(message, undefined, undefined, () => {});
+  send({ ...message, nonce });
 }
 
 function once(act: () => Promise<void>): () => Promise<void> {

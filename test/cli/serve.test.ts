@@ -99,6 +99,34 @@ describe('serve', () => {
     expect(states).toEqual(jobs.map(({ input }) => ('ms' in input ? 'completed' : 'dead_letter')));
   });
 
+  test('a job finds no channel to the server in its process, and trying to use one is an error of its own', async () => {
+    const cwd = tempDir();
+    writeFileSync(
+      join(cwd, 'w.ts'),
+      `import { defineWorkflow } from 'claimcheck'; import { z } from 'zod';
+       export default defineWorkflow({ name: 'send', version: '1', input: z.any(), output: z.any(),
+         run: ({ input }) => {
+           process.emit('message', null);
+           process.emit('message', { type: 'start', start: {}, beatMs: 1, nonce: 'x' });
+           process.emit('message', { type: 'wakeups', wakeups: null });
+           if (input === 'send') process.send(null);
+           return typeof process.send;
+         } });`,
+    );
+    const server = await serve(['--workflows', 'w.ts'], { cwd });
+    const send = async (input: string) => {
+      const { json } = await server.ask('/ai-jobs', { workflow: 'send', input, limits: { max_attempts: 1 } });
+      return json['job_id'] as string;
+    };
+    expect(await endOf(server, await send('send'))).toMatchObject({
+      errors: ['workflow_error'],
+      events: ['queued', 'running', 'dead_letter'],
+    });
+    const id = await send('look');
+    expect(await endOf(server, id)).toMatchObject({ status: 'completed' });
+    expect((await server.ask(`/ai-jobs/${id}/artifact`)).json).toBe('undefined');
+  });
+
   test('a job that blocks its process for longer than the lease is ended with it', async () => {
     const server = await serve(['--lease-ms', '300'], { cwd: tempDir() });
     const spinning = await enqueue(server, { mode: 'spin', ms: 60_000 }, { max_attempts: 1 });
