@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -51,6 +51,20 @@ it('a file that is no database, and a path that cannot be opened, are said plain
   await writeFile(path, 'x'.repeat(5000));
   await expect(opened()).rejects.toThrow(/not a database/);
   await expect(opened({ path: join(path, 'below.db') })).rejects.toThrow(/below\.db cannot be opened/);
+});
+
+it('its files are readable for their owner only, also in a directory that others may read', async () => {
+  await chmod(directory, 0o755);
+  const umask = process.umask(0);
+  try {
+    const store = await opened();
+    const files = await readdir(directory);
+    expect(files.toSorted()).toEqual(['store.db', 'store.db-shm', 'store.db-wal']);
+    for (const file of files) expect((await stat(join(directory, file))).mode & 0o777).toBe(0o600);
+    await store.close();
+  } finally {
+    process.umask(umask);
+  }
 });
 
 it('a migration is applied once, and a second opening finds everything there', async () => {

@@ -1,5 +1,5 @@
 /** The file of a store: opened, checked, set to survive a power loss, and brought to the tables of this version. */
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
@@ -16,10 +16,23 @@ const SYNCHRONOUS_FULL = 2;
 export function openFile(path: string): DatabaseSyncInstance {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeOwnersOnly(path);
     return new DatabaseSync(path, { timeout: BLOCKING_WAIT_MS });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreUnavailableError(`${path} cannot be opened: ${reason}`, { cause: error });
+  }
+}
+
+/**
+ * SQLite would make the file readable for everybody. `-wal` and `-shm` get the mode that it has. A file that is there is not
+ * opened here: closing it again would drop the locks that SQLite may hold on it in this process.
+ */
+function makeOwnersOnly(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
