@@ -199,6 +199,19 @@ test('without a key, or with a wrong one, the sentence says so and the exit code
   expect(wrong).toMatchObject({ code: 'unauthorized', exitCode: EXIT.usage });
 });
 
+test('a text that no header can carry is refused before anything is sent, and is not repeated', async () => {
+  const broken = createHttpDesk({ url: server.url, apiKey: 'ck_sesame\nck_open' });
+  const asked = [broken.status('job_1'), desks['http']!.enqueue({ workflow: 'copy' }, 'ses\name')];
+  for (const [index, header] of ['authorization', 'idempotency-key'].entries()) {
+    const error: unknown = await asked[index]!.catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Problem);
+    expect(error).toMatchObject({
+      message: `The header ${header} cannot carry the text that it was given.`,
+      exitCode: EXIT.usage,
+    });
+  }
+});
+
 test('where nobody answers, the sentence names the address', async () => {
   const free = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => free.once('listening', resolve));

@@ -76,11 +76,11 @@ function createCall({ url, apiKey }: HttpDeskOptions): Call {
   const base = url.replace(/\/+$/, '');
   const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
   return async (path, init = {}) => {
-    const headers = {
+    const headers = headersOf({
       accept: 'application/json',
       ...(init.headers as Record<string, string>),
       ...authorization,
-    };
+    });
     const response = await fetch(`${base}${path}`, { ...init, headers, redirect: 'error' }).catch(
       (error: unknown) => {
         if (init.signal?.aborted === true) throw error;
@@ -92,6 +92,19 @@ function createCall({ url, apiKey }: HttpDeskOptions): Call {
     if (response.ok) return response;
     throw await refusalOf(response, base, apiKey);
   };
+}
+
+/** @throws Problem that names the header alone: its value may be a key */
+function headersOf(values: Record<string, string>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(values)) {
+    try {
+      headers.set(name, value);
+    } catch {
+      throw new Problem(`The header ${name} cannot carry the text that it was given.`, EXIT.usage);
+    }
+  }
+  return headers;
 }
 
 /** The innermost reason of a failed fetch, which itself only says that it failed. */

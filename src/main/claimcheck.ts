@@ -14,8 +14,10 @@ import type { WorkflowDefinition } from '../engine/workflow.ts';
 import { createApp } from '../http/app.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Model } from '../ports/model.ts';
+import { isKeyText } from './key-text.ts';
 import { openParts } from './open.ts';
 import type { Parts } from './open.ts';
+import { SETTINGS, allowedOf } from './setting-table.ts';
 import { createTelemetry } from './telemetry.ts';
 
 export interface ClaimcheckOptions {
@@ -25,7 +27,7 @@ export interface ClaimcheckOptions {
   /** What `model` is in a workflow's `run`. */
   model?: Model;
   settings?: Partial<EngineSettings>;
-  /** An admin key for `fetch`, accepted as given: 32 characters or more. Others are made with `createKey`. */
+  /** An admin key for `fetch`, accepted as given: 32 or more printable ASCII characters. Others are made with `createKey`. */
   bootstrapKey?: string;
   /** Path under which `fetch` is mounted, e.g. `/queue`; status URLs start with it. */
   basePath?: string;
@@ -115,8 +117,8 @@ const DEFAULT_DATA_DIR = '.claimcheck';
 export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimcheck> {
   const telemetry = createTelemetry({ level: options.logLevel ?? 'silent', process: 'app' });
   const { bootstrapKey, settings, clock, random } = options;
-  if (bootstrapKey !== undefined && bootstrapKey.length < 32) {
-    throw new TypeError('openClaimcheck: `bootstrapKey` needs 32 characters or more');
+  if (bootstrapKey !== undefined && !isKeyText(bootstrapKey, SETTINGS.bootstrapKey.minLength)) {
+    throw new TypeError(`openClaimcheck: \`bootstrapKey\` needs ${allowedOf(SETTINGS.bootstrapKey)}`);
   }
   const parts = await openParts({
     dataDir: options.dataDir ?? DEFAULT_DATA_DIR,

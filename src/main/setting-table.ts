@@ -291,9 +291,11 @@ export function allowedOf(setting: Setting): string {
     case 'choice':
       return `one of ${setting.choices.join(', ')}`;
     case 'url':
-      return 'an http:// or https:// address';
-    case 'secret':
-      return setting.minLength > 1 ? `${setting.minLength} characters or more` : 'a text';
+      return 'an http:// or https:// address without a user, a query or a fragment';
+    case 'secret': {
+      const length = setting.minLength > 1 ? `${setting.minLength} or more ` : '';
+      return `${length}printable ASCII characters, none of them a blank at either end`;
+    }
     case 'text':
       return 'a text';
     case 'path':

@@ -65,7 +65,7 @@ test.each([
   ],
   [
     { CLAIMCHECK_URL: 'localhost:8484' },
-    'CLAIMCHECK_URL is "localhost:8484"; it takes an http:// or https:// address.',
+    'CLAIMCHECK_URL is "localhost:8484"; it takes an http:// or https:// address without a user, a query or a fragment.',
   ],
   [
     { CLAIMCHECK_DATABASE_URL: 'postgres://db' },
@@ -86,9 +86,43 @@ test('a wrong flag is named as the flag it is', () => {
   expect(problem.message).toMatch(/^--lease-ms is "5"; it takes/);
 });
 
-test('a key that is too short is refused without being shown', () => {
-  const { message } = problemOf(() => readSettings({}, { CLAIMCHECK_BOOTSTRAP_KEY: 'hunter2' }));
-  expect(message).toBe('CLAIMCHECK_BOOTSTRAP_KEY is too short; it takes 32 characters or more.');
+const KEY_OF_32 = '0123456789abcdefghijklmnopqrstuv';
+
+test.each([
+  { CLAIMCHECK_BOOTSTRAP_KEY: KEY_OF_32.slice(1) },
+  { CLAIMCHECK_BOOTSTRAP_KEY: ` ${KEY_OF_32}` },
+  { CLAIMCHECK_BOOTSTRAP_KEY: `${KEY_OF_32}\n` },
+  { CLAIMCHECK_BOOTSTRAP_KEY: `${KEY_OF_32}\u00e9` },
+])('a bootstrap key that no client could send as it is is refused without being shown: %j', (env) => {
+  const { message, exitCode } = problemOf(() => readSettings({}, env));
+  expect(message).toBe(
+    'CLAIMCHECK_BOOTSTRAP_KEY is wrong; it takes 32 or more printable ASCII characters, none of them a blank at either end.',
+  );
+  expect(exitCode).toBe(EXIT.usage);
+});
+
+test('an API key that spans lines, and an address with a password, are refused without being shown', () => {
+  const { message } = problemOf(() => readSettings({}, { CLAIMCHECK_API_KEY: 'ck_sesame\nck_open' }));
+  expect(message).toBe(
+    'CLAIMCHECK_API_KEY is wrong; it takes printable ASCII characters, none of them a blank at either end.',
+  );
+  for (const url of [
+    'http://user:sesame@127.0.0.1:8484',
+    'http://sesame@127.0.0.1',
+    'http://user:sesame@127.0.0.1:99999',
+    'ftp://user:sesame@127.0.0.1',
+    'http://127.0.0.1/?key=sesame',
+    'http://127.0.0.1/#sesame',
+  ]) {
+    expect(problemOf(() => readSettings({ url }, {})).message).toBe(
+      '--url is wrong; it takes an http:// or https:// address without a user, a query or a fragment.',
+    );
+  }
+});
+
+test('a key and an address as they are meant pass unchanged', () => {
+  const flags = { bootstrapKey: `${KEY_OF_32} ~`, apiKey: 'k', url: 'https://queue.example/base/' };
+  expect(readSettings(flags, {})).toMatchObject(flags);
 });
 
 test("a worker's process inherits everything but the keys", () => {

@@ -5,6 +5,7 @@
 import { EXIT, Problem } from '../cli/problem.ts';
 import type { EngineSettings } from '../engine/settings.ts';
 import { didYouMean } from './did-you-mean.ts';
+import { isKeyText } from './key-text.ts';
 import { SETTINGS, allowedOf, flagOf, variableOf } from './setting-table.ts';
 import type { Setting, SettingKey } from './setting-table.ts';
 
@@ -72,12 +73,12 @@ function orchestrator(name: string, value = ''): string {
 /** An empty variable counts as unset, as container files often have it. */
 function valueOf(setting: Setting, name: string, text: string | undefined): string | number | null {
   if (text === undefined || text.trim() === '') return setting.default;
-  const value = parse(setting, text.trim());
+  const value = parse(setting, setting.kind === 'secret' ? text : text.trim());
   if (value !== undefined) return value;
   if (setting.kind === 'reserved') {
     throw new Problem(`${name} is set, but this version has only the embedded store; unset it.`, EXIT.usage);
   }
-  const shown = setting.kind === 'secret' ? 'too short' : JSON.stringify(text);
+  const shown = mayHoldSecret(setting, text) ? 'wrong' : JSON.stringify(text);
   throw new Problem(
     `${name} is ${shown}; it takes ${allowedOf(setting)}.${orchestrator(name, text)}`,
     EXIT.usage,
@@ -94,9 +95,9 @@ function parse(setting: Setting, text: string): string | number | undefined {
     case 'choice':
       return setting.choices.find((choice) => choice === text);
     case 'url':
-      return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined;
+      return isAddress(text) ? text : undefined;
     case 'secret':
-      return text.length >= setting.minLength ? text : undefined;
+      return isKeyText(text, setting.minLength) ? text : undefined;
     case 'reserved':
       return undefined;
     case 'text':
@@ -104,6 +105,19 @@ function parse(setting: Setting, text: string): string | number | undefined {
     case 'file':
       return text;
   }
+}
+
+/** An address is shown in errors, and paths are appended to it. */
+function isAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !HAS_EXTRAS.test(text);
+}
+
+/** What comes before a host's `@`, or after `?` and `#`. */
+const HAS_EXTRAS = /[@?#]/;
+
+/** Whether a sentence about a wrong value has to do without it. */
+function mayHoldSecret({ kind }: Setting, text: string): boolean {
+  return kind === 'secret' || (kind === 'url' && HAS_EXTRAS.test(text));
 }
 
 /** What a worker's process inherits: everything but the keys, which a workflow has no use for. */

@@ -163,8 +163,10 @@ describe('the command line', () => {
     [['list', '--limit', '0'], /It takes a whole number of at least 1\./],
     [
       ['list', '--url', 'localhost'],
-      /^--url is "localhost"; it takes an http:\/\/ or https:\/\/ address\.$/m,
+      /^--url is "localhost"; it takes an http:\/\/ or https:\/\/ address without a user/m,
     ],
+    [['list', '--url', 'http://user:sesame@127.0.0.1:9'], /^--url is wrong; [^@]*$/],
+    [['list', '--url', 'http://127.0.0.1:9', '--api-key', 'ck_x\nck_y'], /^--api-key is wrong; (?!.*ck_)/],
   ])('%j is wrong usage, and the sentence says how', async (args, sentence) => {
     const isEnqueue = args[0] === 'enqueue';
     const place = isEnqueue ? ['--data-dir', join(tempDir(), 'data')] : [];
