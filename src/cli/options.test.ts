@@ -18,11 +18,27 @@ test('an input is JSON, a file, or stdin', async () => {
 });
 
 test('an input that is none is refused with the reason', async () => {
-  await expect(readInput('{x', io)).rejects.toThrow(/^The input is no JSON: .* Quote it for your shell/);
+  await expect(readInput('{x', io)).rejects.toThrow(
+    'The input is refused: the JSON text has an unexpected character at line 1, column 2. Quote it for your shell, or use --input @file.',
+  );
   await expect(readInput('@/nowhere.json', io)).rejects.toThrow(
     'Cannot read /nowhere.json: there is no such file.',
   );
-  await expect(readInput('{"n":9007199254740993}', io)).rejects.toThrow(/\/n: .*2\^53/);
+});
+
+test('an input is read as strictly as the API reads a body, wherever it comes from', async () => {
+  const file = join(dir, 'strict.json');
+  const from = async (bytes: string | Uint8Array) => {
+    writeFileSync(file, bytes);
+    return readInput(`@${file}`, io);
+  };
+  await expect(from('{"n":9007199254740993}')).rejects.toThrow(/strict\.json is refused at \/n: .*2\^53/);
+  await expect(from('{"a":1,"a":2}')).rejects.toThrow(/ is refused at \/a: this key is given twice\.$/);
+  await expect(readInput('{"a":1,"a":2}', io)).rejects.toThrow('The input is refused at /a: ');
+  await expect(from(Uint8Array.of(0x22, 0xff, 0x22))).rejects.toThrow(/is not valid UTF-8\.$/);
+  await expect(from('\ufeff{}')).rejects.toThrow(/ is refused: /);
+  const piped = { stdin: () => Promise.resolve(Buffer.from([0x22, 0xff, 0x22])) } as Io;
+  await expect(readInput('-', piped)).rejects.toThrow(/^The input on stdin is refused: .*UTF-8\.$/);
 });
 
 test('instants need their time zone, since without one they differ from machine to machine', () => {

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import { jsonIssue } from '../domain/json.ts';
+import { readJson, readJsonText } from '../domain/json-text.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
 import type { Io } from './host.ts';
@@ -70,26 +70,23 @@ export function limitsOf({
   return Object.values(limits).some((value) => value !== undefined) ? limits : undefined;
 }
 
-/** `JSON`, `@file` or `-` for stdin. */
+/** `JSON`, `@file` or `-` for stdin; read as strictly as the API reads a body. */
 export async function readInput(text: string, io: Io): Promise<JsonValue> {
-  const [source, place] = await inputText(text, io);
-  let value: JsonValue;
-  try {
-    value = JSON.parse(source) as JsonValue;
-  } catch (error) {
-    const hint = text === source ? ' Quote it for your shell, or use --input @file.' : '';
-    throw new Problem(`${place} is no JSON: ${(error as Error).message}.${hint}`, EXIT.usage);
-  }
-  const issue = jsonIssue(value);
-  if (issue !== null) throw new Problem(`${place}: ${issue.path || '/'}: ${issue.message}.`, EXIT.usage);
-  return value;
+  const { place, source } = await inputSource(text, io);
+  const read = typeof source === 'string' ? readJsonText(source) : readJson(source);
+  if (read.ok) return read.value;
+  const { path, message } = read.issue;
+  const where = path === '' ? '' : ` at ${path}`;
+  const hint =
+    path === '' && typeof source === 'string' ? ' Quote it for your shell, or use --input @file.' : '';
+  throw new Problem(`${place} is refused${where}: ${message}.${hint}`, EXIT.usage);
 }
 
-async function inputText(text: string, io: Io): Promise<[source: string, place: string]> {
-  if (text === '-') return [(await io.stdin()).toString('utf8'), 'The input on stdin'];
-  if (!text.startsWith('@')) return [text, 'The input'];
+async function inputSource(text: string, io: Io): Promise<{ place: string; source: string | Uint8Array }> {
+  if (text === '-') return { place: 'The input on stdin', source: await io.stdin() };
+  if (!text.startsWith('@')) return { place: 'The input', source: text };
   const file = text.slice(1);
-  return [await readFile(file, 'utf8').catch((error: unknown) => unreadable(file, error)), file];
+  return { place: file, source: await readFile(file).catch((error: unknown) => unreadable(file, error)) };
 }
 
 /** A file to upload, with the media type that its name suggests. */

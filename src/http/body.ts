@@ -1,8 +1,8 @@
 /** Reading what a request carries, never more of it than allowed and never for longer. */
+import { readJson } from '../domain/json-text.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ctx, Surface } from './endpoint.ts';
-import { readJson } from './json-body.ts';
 import { closing, invalidRequest, problem } from './problems.ts';
 import type { Parsed, Problem } from './problems.ts';
 

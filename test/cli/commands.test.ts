@@ -158,7 +158,7 @@ describe('the command line', () => {
     [['show'], /missing required argument 'id'/],
     [['replay', 'job_1'], /required option '-r, --reason <text>' not specified/],
     [['list', '--status', 'done'], /Allowed choices are queued, running, completed, dead_letter/],
-    [['enqueue', 'demo', '-i', '{x'], /The input is no JSON/],
+    [['enqueue', 'demo', '-i', '{x'], /The input is refused: /],
     [['enqueue', 'demo', '-i', '{"mode":"nope"}'], /^invalid_request: .*\n {2}\/input\/mode /],
     [['list', '--limit', '0'], /It takes a whole number of at least 1\./],
     [

@@ -7,16 +7,16 @@
  * does, keeps its own stack of open containers instead of recursing, and refuses what is listed above, naming the
  * place as a JSON Pointer. Only a text that passed is given to `JSON.parse`.
  */
-import { MAX_JSON_DEPTH, pointer } from '../domain/json.ts';
-import type { JsonValue } from '../domain/json.ts';
-import type { ValidationIssue } from '../domain/record.ts';
+import { MAX_JSON_DEPTH, pointer } from './json.ts';
+import type { JsonValue } from './json.ts';
+import type { ValidationIssue } from './record.ts';
 
 export type JsonRead = { ok: true; value: JsonValue } | { ok: false; issue: ValidationIssue };
 
 /** Reads UTF-8 bytes. A byte order mark is no JSON. */
 export function readJson(bytes: Uint8Array): JsonRead {
   const text = decode(bytes);
-  return text === null ? refuse('', 'the body is not valid UTF-8') : readJsonText(text);
+  return text === null ? refuse('', 'the JSON text is not valid UTF-8') : readJsonText(text);
 }
 
 export function readJsonText(text: string): JsonRead {
@@ -219,6 +219,6 @@ class Scanner {
     const before = this.#text.slice(0, this.#at);
     const line = before.split('\n').length;
     const column = this.#at - before.lastIndexOf('\n');
-    return new Unreadable('', `the body is not JSON: unexpected character at line ${line}, column ${column}`);
+    return new Unreadable('', `the JSON text has an unexpected character at line ${line}, column ${column}`);
   }
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readJson, readJsonText } from './json-body.ts';
+import { readJson, readJsonText } from './json-text.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
