@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { columns, jsonText, palette, paragraph, plain } from './text.ts';
 
-const NASTY = 'a\u001b[2Jb\u009bc\u007fd\ne\tf\u202eg\u2028h\ud800';
+const NASTY = 'a\u001b[2Jb\u009bc\u007fd\ne\tf\u202eg\u2028h\u061ci\u200bj\u{e0041}k\ud800';
 
 test('nothing in a shown value can steer the terminal or turn the text', () => {
-  expect(plain(NASTY)).toBe('a\\u001b[2Jb\\u009bc\\u007fd\\ne\\tf\\u202eg\\u2028h\ufffd');
+  expect(plain(NASTY)).toBe(
+    'a\\u001b[2Jb\\u009bc\\u007fd\\ne\\tf\\u202eg\\u2028h\\u061ci\\u200bj\\udb40\\udc41k\ufffd',
+  );
 });
 
 test('JSON output holds no such character either, and parses to the same value', () => {

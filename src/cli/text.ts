@@ -1,23 +1,14 @@
 /** Text for a terminal: values made harmless, colours, aligned columns. */
-
-/** Characters that a terminal or a reader's eye would act on: controls, line separators, direction marks. */
-const ACTIVE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+import { inert } from '../domain/inert.ts';
 
 /** A value as inert text on one line: whatever would steer the terminal is shown as an escape. */
 export function plain(value: string): string {
-  return value.toWellFormed().replace(ACTIVE, (character) => {
-    if (character === '\n') return '\\n';
-    if (character === '\t') return '\\t';
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
+  return inert(value.toWellFormed().replaceAll('\n', '\\n').replaceAll('\t', '\\t'));
 }
 
 /** JSON in which no character can steer a terminal; equal, when parsed, to the value. */
 export function jsonText(value: unknown, indent = 2): string {
-  const text = JSON.stringify(value, null, indent);
-  return text.replace(ACTIVE, (character) =>
-    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return inert(JSON.stringify(value, null, indent));
 }
 
 export type Style = (text: string) => string;

@@ -70,7 +70,7 @@ test('of an error, its kind, its code and its place are logged, and not what it 
 
 test('line breaks and terminal escapes in a value stay inside one escaped line', () => {
   const { log, lines, read } = recording();
-  const nasty = 'a\nb\u001b[31m\u007f\u009b2J\u2028\u202ec';
+  const nasty = 'a\nb\u001b[31m\u007f\u009b2J\u2028\u202e\u061c\u200e\u200f\ufeff\u{e0041}c';
   log.warn({ worker: nasty }, nasty);
   expect(lines).toHaveLength(1);
   expect(lines[0]?.trimEnd()).toMatch(/^[\x20-\x7e]*$/);

@@ -3,6 +3,7 @@
  * prompt or key can reach a log by way of an object that somebody passed along.
  */
 import pino from 'pino';
+import { inert } from '../domain/inert.ts';
 import type { Moved } from '../ports/job-store.ts';
 import type { Log, Telemetry } from '../ports/telemetry.ts';
 
@@ -27,6 +28,7 @@ export interface LogOptions {
 }
 
 export function createTelemetry({ level, process: name, write }: LogOptions): Telemetry {
+  const writeLine = write ?? stderrWriter();
   const logger = pino(
     {
       level,
@@ -34,7 +36,8 @@ export function createTelemetry({ level, process: name, write }: LogOptions): Te
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: escaped(write ?? stderrWriter()) },
+    // JSON leaves some characters as they are that a terminal would act on.
+    { write: (line) => writeLine(inert(line)) },
   );
   const log = adapt(logger);
   return {
@@ -99,17 +102,6 @@ function isScalar(value: unknown): value is string | number | boolean | null {
 
 function bounded<Value extends string | number | boolean | null>(value: Value): Value | string {
   return typeof value === 'string' ? value.slice(0, TEXT_LIMIT) : value;
-}
-
-/** JSON leaves DEL, the C1 controls and the line separators as they are; a terminal would act on them. */
-function escaped(write: (line: string) => void): (line: string) => void {
-  return (line) =>
-    write(
-      line.replace(
-        /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
-        (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-      ),
-    );
 }
 
 let toStderr: ((line: string) => void) | null = null;
