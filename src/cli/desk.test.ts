@@ -1,5 +1,14 @@
 /** Both desks on one real store: the one in this process, and the one behind a real server. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -183,12 +192,60 @@ describe.each(['local', 'http'])('the %s desk', (name) => {
     expect(readFileSync(join(out, 'artifacts', 'copy.txt'), 'utf8')).toBe('a file');
   });
 
+  test('evidence is written under the attempt that it explains', async () => {
+    const { job_id: id } = await desk().enqueue({ workflow: 'copy', input: { answer: 1 } }, undefined);
+    await typesOf(desk(), id);
+    const out = join(dir, `evidence-${name}`);
+    await exportJob(desk(), await desk().record(id), { dir: out, force: false });
+    expect(readdirSync(join(out, 'evidence'))).toEqual(['attempt-1-raw-output.json']);
+  });
+
   test('makes, lists and revokes keys', async () => {
     const { key, ...made } = await desk().createKey(`for ${name}`);
     expect(key).toMatch(/^ck_/);
     expect(await desk().listKeys()).toContainEqual(made);
     await desk().revokeKey(made.id);
     expect(await refusalOf(desk().revokeKey(made.id))).toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('writing into a directory that holds something', () => {
+  async function deadJob() {
+    const desk = desks['local']!;
+    const { job_id: id } = await desk.enqueue({ workflow: 'copy', input: { answer: 1 } }, undefined);
+    await typesOf(desk, id);
+    return { desk, record: await desk.record(id) };
+  }
+
+  test('replaces a link of a name of its own and leaves alone what it leads to', async () => {
+    const { desk, record } = await deadJob();
+    const victim = join(dir, 'victim.txt');
+    writeFileSync(victim, 'mine');
+    const out = join(dir, 'linked');
+    mkdirSync(join(out, 'evidence'), { recursive: true });
+    const links = ['record.json', 'input.json', join('evidence', 'attempt-1-raw-output.json')];
+    for (const link of links) symlinkSync(victim, join(out, link));
+    const { written } = await exportJob(desk, record, { dir: out, force: true });
+    expect(written).toEqual(links.map((link) => join(out, link)));
+    expect(readFileSync(victim, 'utf8')).toBe('mine');
+    for (const file of written) {
+      expect(lstatSync(file).isFile()).toBe(true);
+      expect(lstatSync(file).mode & 0o077).toBe(0);
+    }
+  });
+
+  test('writes through no link to another directory', async () => {
+    const { desk, record } = await deadJob();
+    const elsewhere = join(dir, 'elsewhere');
+    mkdirSync(elsewhere);
+    writeFileSync(join(elsewhere, 'attempt-1-raw-output.json'), 'mine');
+    const out = join(dir, 'linked-folder');
+    mkdirSync(out);
+    symlinkSync(elsewhere, join(out, 'evidence'));
+    await expect(exportJob(desk, record, { dir: out, force: true })).rejects.toThrow(
+      `${join(out, 'evidence')} is no directory of its own; give another one to --out.`,
+    );
+    expect(readFileSync(join(elsewhere, 'attempt-1-raw-output.json'), 'utf8')).toBe('mine');
   });
 });
 

@@ -1,8 +1,11 @@
-/** `show --out`: everything of a job as plain files, under names of our own making. */
+/**
+ * `show --out`: everything of a job as plain files, under names of our own making and for their owner alone. Where something of such a
+ * name is there already, it is replaced and never written through: a link of that name may lead anywhere.
+ */
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { RecordJson } from '../domain/view.ts';
 import { Refusal } from './desk.ts';
@@ -16,6 +19,9 @@ export interface Exported {
   missing: string[];
 }
 
+/** A file below the directory, in a folder of its own kind or in none. */
+type Place = [name: string] | [folder: 'artifacts' | 'evidence', name: string];
+
 /** @throws Problem where the directory holds something already, or cannot be written */
 export async function exportJob(
   desk: Desk,
@@ -24,42 +30,41 @@ export async function exportJob(
 ): Promise<Exported> {
   await prepare(dir, force);
   const exported: Exported = { written: [], missing: [] };
-  const target = (...parts: string[]) => join(dir, ...parts);
 
-  async function save(path: string, reference: string, open: () => Promise<Readable>): Promise<void> {
+  async function write(place: Place, stream: Readable): Promise<void> {
+    const path = join(dir, ...place);
+    if (place.length === 2) await makePlain(join(dir, place[0]));
+    await unlink(path).catch(absent);
+    await pipeline(stream, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+    exported.written.push(path);
+  }
+
+  async function save(place: Place, reference: string, open: () => Promise<Readable>): Promise<void> {
     try {
-      const stream = await open();
-      await mkdir(join(path, '..'), { recursive: true });
-      await pipeline(stream, createWriteStream(path));
-      exported.written.push(path);
+      await write(place, await open());
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       exported.missing.push(`${reference}: ${error.message}`);
     }
   }
 
-  async function saveText(path: string, text: string): Promise<void> {
-    await writeFile(path, text);
-    exported.written.push(path);
-  }
-
-  await saveText(target('record.json'), `${jsonText(record)}\n`);
-  await saveText(target('input.json'), `${jsonText(record.input)}\n`);
+  await write(['record.json'], Readable.from(`${jsonText(record)}\n`));
+  await write(['input.json'], Readable.from(`${jsonText(record.input)}\n`));
   if (record.input_ref !== null) {
     const name = `input-${safeName(record.input_ref)}`;
-    await save(target(name), record.input_ref, () => desk.inputFile(record.job_id));
+    await save([name], record.input_ref, () => desk.inputFile(record.job_id));
   }
   if (record.artifact !== null) {
     const name = `artifact-${safeName(record.artifact.uri)}`;
-    await save(target(name), record.artifact.uri, () => desk.artifact(record.job_id, null));
+    await save([name], record.artifact.uri, () => desk.artifact(record.job_id, null));
   }
   for (const { name } of record.artifacts) {
-    await save(target('artifacts', safeName(name)), name, () => desk.artifact(record.job_id, name));
+    await save(['artifacts', safeName(name)], name, () => desk.artifact(record.job_id, name));
   }
   for (const { attempt, evidence = [] } of record.errors) {
-    for (const { uri, kind } of evidence) {
-      const name = `attempt-${attempt}-${safeName(kind)}-${safeName(uri)}`;
-      await save(target('evidence', name), uri, () => desk.evidence(record.job_id, uri));
+    for (const { uri } of evidence) {
+      const name = `attempt-${attempt}-${safeName(uri)}`;
+      await save(['evidence', name], uri, () => desk.evidence(record.job_id, uri));
     }
   }
   return exported;
@@ -67,13 +72,27 @@ export async function exportJob(
 
 async function prepare(dir: string, force: boolean): Promise<void> {
   try {
-    await mkdir(dir, { recursive: true });
+    await mkdir(dir, { recursive: true, mode: 0o700 });
     const found = await readdir(dir);
     if (found.length === 0 || force) return;
   } catch (error) {
     throw new Problem(`Cannot write to ${dir}: ${(error as Error).message}.`, EXIT.usage);
   }
   throw new Problem(`${dir} is not empty; give another directory, or --force.`, EXIT.usage);
+}
+
+/** @throws Problem where something else is in its place, a symbolic link to a directory included */
+async function makePlain(dir: string): Promise<void> {
+  await mkdir(dir, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+    if (!(await lstat(dir)).isDirectory()) {
+      throw new Problem(`${dir} is no directory of its own; give another one to --out.`, EXIT.usage);
+    }
+  });
+}
+
+function absent(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
 }
 
 /** The last part of a reference, with nothing in it that a file system or a shell could take for more than a name. */
