@@ -28,6 +28,19 @@ async function refusal(promise: Promise<unknown>): Promise<ClaimcheckError> {
   return error as ClaimcheckError;
 }
 
+it('a process may have many of them open: none adds a listener that the others have', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error) => void warnings.push(warning);
+  process.on('warning', note);
+  await openTemp([double]);
+  const before = process.listenerCount('exit');
+  for (let count = 0; count < 12; count += 1) await openTemp([double]);
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', note);
+  expect(process.listenerCount('exit')).toBe(before);
+  expect(warnings).toEqual([]);
+});
+
 describe('enqueue', () => {
   it('checks the types of its input at compile time, and its value at run time, naming the path', async () => {
     const claimcheck = await openTemp([double]);

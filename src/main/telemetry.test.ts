@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Moved } from '../ports/job-store.ts';
+import type { Log } from '../ports/telemetry.ts';
 import { createTelemetry } from './telemetry.ts';
 
 function recording(level = 'info') {
@@ -81,6 +82,42 @@ test('a long text is cut', () => {
   const { log, lines } = recording();
   log.info({ worker: 'x'.repeat(100_000) }, 'y'.repeat(100_000));
   expect(lines[0]?.length).toBeLessThan(2_000);
+});
+
+test('a workflow in plain JavaScript may call it with anything, and a text alone is the message', () => {
+  const { log, read, lines } = recording();
+  const loose = log as unknown as Record<'info' | 'child', (...given: unknown[]) => Log>;
+  const hostile = new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        throw new Error('no');
+      },
+    },
+  );
+  const odd = Object.assign(new Error('sesame'), { name: { toString: () => 'sesame' }, stack: hostile });
+  loose.info('just text', { page: 1 });
+  loose.info(undefined, 'no fields');
+  for (const fields of [null, 5, 10n, Symbol('s'), hostile, () => 1, [1], Buffer.alloc(9), { error: odd }])
+    loose.info(fields, hostile);
+  loose.info({ big: 10n, job_id: ['a', hostile, 'b'] });
+  loose.info({
+    get page() {
+      throw new Error('no');
+    },
+  });
+  loose.info();
+  loose.child('x').info({}, 'child');
+  expect(read().map(({ msg }) => msg)).toEqual(['just text', 'no fields', ...Array(12).fill(''), 'child']);
+  expect(read()[11]).toMatchObject({ job_id: 'a | b' });
+  expect(lines.join('')).not.toContain('sesame');
+});
+
+test('many fields, and fields of long names, are cut', () => {
+  const { log, lines } = recording();
+  log.info(Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`n${index}`, index])), 'many');
+  log.info({ ['n'.repeat(100_000)]: 1, job_id: Array(100_000).fill('x'.repeat(1_000)) }, 'long');
+  for (const line of lines) expect(line.length).toBeLessThan(2_000);
 });
 
 test('lines below the level are not written', () => {

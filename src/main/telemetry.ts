@@ -16,6 +16,8 @@ const FIELDS = new Set(
   ).split(' '),
 );
 const TEXT_LIMIT = 500;
+const NAME_LIMIT = 100;
+const FIELD_LIMIT = 50;
 
 type Fields = Record<string, string | number | boolean | null>;
 
@@ -60,37 +62,53 @@ function movedFields(moved: Moved): object {
   };
 }
 
+/** Workflows log here too, and a wrong argument from plain JavaScript must not cost them their attempt. */
 function adapt(logger: pino.Logger): Log {
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: unknown, message: unknown) =>
+    logger[level](allowed(fields), textOf(typeof fields === 'string' ? fields : message));
   return {
-    debug: (fields, message) => logger.debug(allowed(fields), message.slice(0, TEXT_LIMIT)),
-    info: (fields, message) => logger.info(allowed(fields), message.slice(0, TEXT_LIMIT)),
-    warn: (fields, message) => logger.warn(allowed(fields), message.slice(0, TEXT_LIMIT)),
-    error: (fields, message) => logger.error(allowed(fields), message.slice(0, TEXT_LIMIT)),
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
     child: (fields) => adapt(logger.child(allowed(fields))),
   };
 }
 
+function textOf(message: unknown): string {
+  return typeof message === 'string' ? message.slice(0, TEXT_LIMIT) : '';
+}
+
 /**
  * The listed fields, as scalars of bounded length; of a thrown error, its class, its system code and its place alone. A number or
- * a boolean may have any name: it quotes nobody.
+ * a boolean may have any name: it quotes nobody. What cannot be read is left out whole.
  */
-function allowed(fields: object): Fields {
-  const kept: Fields = {};
-  for (const [key, value] of Object.entries(fields)) {
-    if (value instanceof Error) Object.assign(kept, errorFields(value));
-    else if (typeof value === 'number' || typeof value === 'boolean') kept[key] = value;
-    else if (!FIELDS.has(key)) continue;
-    else if (isScalar(value)) kept[key] = bounded(value);
-    else if (Array.isArray(value)) kept[key] = bounded(value.filter(isScalar).join(' | '));
+function allowed(fields: unknown): Fields {
+  const isRecord = typeof fields === 'object' && fields !== null && !ArrayBuffer.isView(fields);
+  if (!isRecord) return {};
+  try {
+    return Object.assign({}, ...Object.entries(fields).slice(0, FIELD_LIMIT).map(allowedField)) as Fields;
+  } catch {
+    return {};
   }
-  return kept;
+}
+
+function allowedField([key, value]: [string, unknown]): Fields {
+  if (value instanceof Error) return errorFields(value);
+  const name = key.slice(0, NAME_LIMIT);
+  if (typeof value === 'number' || typeof value === 'boolean') return { [name]: value };
+  if (!FIELDS.has(key)) return {};
+  if (isScalar(value)) return { [name]: bounded(value) };
+  if (!Array.isArray(value)) return {};
+  return { [name]: bounded(value.slice(0, FIELD_LIMIT).filter(isScalar).map(bounded).join(' | ')) };
 }
 
 function errorFields(error: Error): Fields {
-  const code = (error as NodeJS.ErrnoException).code;
-  const place = /^ {4}at .*$/m.exec(error.stack ?? '')?.[0].trim();
+  // The types promise texts; whoever made the error need not have kept to them.
+  const { name, code, stack } = error as { name: unknown; code?: unknown; stack?: unknown };
+  const place = typeof stack === 'string' ? /^ {4}at .*$/m.exec(stack)?.[0].trim() : undefined;
   return {
-    error_name: bounded(error.name),
+    error_name: typeof name === 'string' ? bounded(name) : 'Error',
     ...(typeof code === 'string' ? { error_code: bounded(code) } : {}),
     ...(place === undefined ? {} : { stack: bounded(place) }),
   };
