@@ -19,9 +19,9 @@ async function enqueue(server: Server, input: object, limits?: object): Promise<
   return json['job_id'] as string;
 }
 
-function hasCurl(): boolean {
+function has(program: string, ...args: string[]): boolean {
   try {
-    execFileSync('curl', ['--version']);
+    execFileSync(program, args);
     return true;
   } catch {
     return false;
@@ -30,17 +30,22 @@ function hasCurl(): boolean {
 
 describe('serve', () => {
   // Without curl there is nothing to try them with.
-  test.skipIf(!hasCurl())(
-    'prints lines that a shell can run as they are, from request to artifact',
+  test.skipIf(!has('curl', '--version'))(
+    'prints lines that any shell can run as they are, from request to artifact',
     async () => {
       const cwd = tempDir();
       const server = await serve(['--demo'], { cwd });
       const lines = /^ {2}API=[\s\S]*?\/artifact .*$/m.exec(server.stdout())?.[0] ?? '';
       expect(lines.match(/curl/g)).toHaveLength(3);
-      const { stdout } = await promisify(execFile)('sh', ['-c', lines], { cwd });
-      const [jobId, status = '', ...artifact] = stdout.split('\n');
-      expect(JSON.parse(status)).toMatchObject({ job_id: jobId, status: 'completed' });
-      expect(JSON.parse(artifact.join('\n'))).toMatchObject({ invoice_number: expect.any(String) });
+      const shells = ['sh', 'bash', 'dash', 'zsh'].filter((shell) => has(shell, '-c', ':'));
+      for (const shell of shells) {
+        // GNU's sed, where it is one, then takes nothing but what every sed does.
+        const env = { ...process.env, POSIXLY_CORRECT: '1' };
+        const { stdout } = await promisify(execFile)(shell, ['-c', lines], { cwd, env });
+        const [jobId, status = '', ...artifact] = stdout.split('\n');
+        expect(JSON.parse(status)).toMatchObject({ job_id: jobId, status: 'completed' });
+        expect(JSON.parse(artifact.join('\n'))).toMatchObject({ invoice_number: expect.any(String) });
+      }
     },
   );
 
