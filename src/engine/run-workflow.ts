@@ -43,7 +43,8 @@ export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps
       model: deps.model,
       signal: deps.signal,
       log: deps.log,
-      progress: (fraction, note) => deps.progress(clamp(fraction), note?.slice(0, NOTE_LIMIT) ?? null),
+      progress: (fraction, note) =>
+        deps.progress(clamp(fraction), typeof note === 'string' ? note.slice(0, NOTE_LIMIT) : null),
       saveArtifact: (name, body, mediaType) => artifacts.save(name, body, mediaType),
       jobId: job.jobId,
       attempt: job.attempt,
