@@ -56,6 +56,7 @@ const CASES: readonly Case[] = [
   { file: 'src/stores/sqlite/a.ts', code: "export { DatabaseSync } from '@photostructure/sqlite';" },
   { file: 'src/stores/sqlite/b.ts', code: "export * from '../../engine/part.ts';", rule: IMPORTS },
   { file: 'src/stores/postgres/a.ts', code: "export * from '../sqlite/store.ts';", rule: IMPORTS },
+  { file: 'src/stores/shared/a.ts', code: "export * from '../sqlite/store.ts';", rule: IMPORTS },
   { file: 'src/stores/a.ts', code: 'export const a = 1;', rule: IMPORTS },
   { file: 'src/blobs/a.ts', code: "export * from '../engine/part.ts';", rule: IMPORTS },
   { file: 'src/models/a.ts', code: "export * from '../engine/part.ts';", rule: IMPORTS },

@@ -49,8 +49,9 @@ const HOUSE = {
   ports: { rooms: ['domain'], node: 'types' },
 
   engine: { rooms: ['domain', 'ports'], node: true, packages: ['@standard-schema/spec'] },
-  'stores/sqlite': { rooms: ['domain', 'ports'], node: true, packages: ['@photostructure/sqlite'] },
-  'stores/postgres': { rooms: ['domain', 'ports'], node: true, packages: ['pg'] },
+  'stores/shared': { rooms: ['domain', 'ports'] },
+  'stores/sqlite': { rooms: ['domain', 'ports', 'stores/shared'], node: true, packages: ['@photostructure/sqlite'] },
+  'stores/postgres': { rooms: ['domain', 'ports', 'stores/shared'], node: true, packages: ['pg'] },
   blobs: { rooms: ['domain', 'ports'], node: true, packages: ['@aws-sdk/client-s3'] },
   models: {
     rooms: ['domain', 'ports'],

@@ -1,8 +1,8 @@
 /** Commands of persons: cancel and replay. */
 import type { JobStore } from '../../ports/job-store.ts';
 import type { StoreContext } from './context.ts';
-import { knownOf } from './rows.ts';
-import type { KnownRow } from './rows.ts';
+import { knownOf } from '../shared/rows.ts';
+import type { KnownRow } from '../shared/rows.ts';
 import { prepared } from './statements.ts';
 
 export function actVerb({ connection, moves, now }: StoreContext): JobStore['act'] {

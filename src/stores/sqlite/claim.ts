@@ -4,52 +4,25 @@
  *
  * A claim does not write the record. The lease is the `running` event until the attempt ends.
  */
-import type { Known, Move } from '../../domain/decide.ts';
-import type { ClaimedJob, JobStore, Lane } from '../../ports/job-store.ts';
+import type { Move } from '../../domain/decide.ts';
+import type { JobStore, Lane } from '../../ports/job-store.ts';
+import { byTenant, claimedJob, readyOf } from '../shared/claims.ts';
+import type { ReadyLane, ReadyRow } from '../shared/claims.ts';
+import type { LaneRow } from '../shared/lanes.ts';
+import { movedOf } from '../shared/moves.ts';
+import { Turns } from '../shared/turns.ts';
 import type { StoreContext } from './context.ts';
-import type { LaneRow } from './lanes.ts';
-import { movedOf } from './moves.ts';
-import { decisionOf, labelsOf, limitsOf, parsed } from './rows.ts';
 import type { SessionRow } from './sessions.ts';
 import { prepared } from './statements.ts';
-import { Turns } from './turns.ts';
 
 /** At most so many due jobs are promoted, and so many expired ones dropped, by one claim. */
 const ASIDE_LIMIT = 1000;
-
-interface ReadyRow {
-  number: number;
-  priority: number;
-  place: number;
-  id: string;
-  attempt: number;
-  used: number;
-  replays: number;
-  timeout_ms: number;
-  max_attempts: number;
-  deadline_at: number;
-  deadline_ms: number;
-  decision: string | null;
-  input: string;
-  input_ref: string | null;
-  labels: string | null;
-}
-
-interface ReadyLane {
-  key: number;
-  tenant: string;
-}
 
 interface Holder {
   session: string;
   worker: string;
   token: number;
   since: number;
-}
-
-interface ReadyTenant {
-  key: string;
-  lanes: ReadyLane[];
 }
 
 type Claimed = Awaited<ReturnType<JobStore['claim']>>;
@@ -149,46 +122,4 @@ class Claims {
     this.#sql.leave.run({ lane, priority, place, job });
     this.#sql.lease.run({ job, token, session, worker, attempt, since, hard_stop });
   }
-}
-
-function claimedJob(row: ReadyRow, lane: LaneRow, move: Move, token: number): ClaimedJob {
-  return {
-    jobId: row.id,
-    tenant: lane.tenant,
-    workflow: lane.workflow,
-    version: lane.version,
-    outputSchemaSha256: lane.output_schema_sha256,
-    input: parsed(row.input),
-    inputRef: row.input_ref,
-    labels: labelsOf(row.labels),
-    limits: move.limits,
-    attempt: move.attempt,
-    used: move.used,
-    token,
-  };
-}
-
-function readyOf(row: ReadyRow): Known {
-  const { id, attempt, used, replays } = row;
-  const limits = limitsOf(row);
-  return {
-    jobId: id,
-    status: 'queued',
-    attempt,
-    used,
-    replays,
-    limits,
-    decision: decisionOf(row),
-    running: null,
-  };
-}
-
-function byTenant(lanes: ReadyLane[]): ReadyTenant[] {
-  const tenants = new Map<string, ReadyTenant>();
-  for (const lane of lanes.toSorted((a, b) => a.key - b.key)) {
-    const tenant = tenants.get(lane.tenant) ?? { key: lane.tenant, lanes: [] };
-    tenant.lanes.push(lane);
-    tenants.set(lane.tenant, tenant);
-  }
-  return [...tenants.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }

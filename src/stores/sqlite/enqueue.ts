@@ -5,8 +5,10 @@
 import { accept } from '../../domain/accept.ts';
 import type { Accepted, NewJob } from '../../domain/accept.ts';
 import type { Enqueued, JobStore, Moved } from '../../ports/job-store.ts';
+import { acceptedMove, repeated } from '../shared/accepting.ts';
+import type { KeyEntry } from '../shared/accepting.ts';
+import { quoted, toLines } from '../shared/rows.ts';
 import type { StoreContext } from './context.ts';
-import { quoted, toLines } from './rows.ts';
 import { prepared } from './statements.ts';
 
 interface Checked {
@@ -30,7 +32,7 @@ class Intake {
   constructor(context: StoreContext) {
     this.#context = context;
     this.#sql = prepared<{
-      findKey: { job_id: string; request_sha256: string };
+      findKey: KeyEntry;
       addJob: never;
       addRequest: never;
       addLabel: never;
@@ -40,7 +42,7 @@ class Intake {
 
   /** Takes all of one caller's jobs, or none. */
   take(jobs: NewJob[], now: number): Enqueued {
-    const known = this.#repeated(jobs);
+    const known = repeated(jobs, (key) => this.#sql.findKey.get(key));
     if (known !== null) return known;
     const checked: Checked[] = [];
     for (const [index, job] of jobs.entries()) {
@@ -51,27 +53,6 @@ class Intake {
     const first = this.#context.numbers.take('job', checked.length);
     const moved = checked.map((entry, index) => this.#write(entry, first + index, now));
     return { outcome: 'accepted', jobIds: jobs.map((job) => job.jobId), repeated: false, moved };
-  }
-
-  /** The answer that idempotency keys give: all of the caller's jobs are known, or none; a mixture is another request. */
-  #repeated(jobs: NewJob[]): Enqueued | null {
-    const seen = new Set<string>();
-    const jobIds: string[] = [];
-    let firstKnown = -1;
-    for (const [index, { tenant, idempotency }] of jobs.entries()) {
-      if (idempotency === null) continue;
-      const { key, requestSha256 } = idempotency;
-      const found = this.#sql.findKey.get({ tenant, name: quoted(key) });
-      const other = found !== undefined && found.request_sha256 !== requestSha256;
-      if (other || seen.has(key)) return { outcome: 'idempotency_key_reused', index };
-      seen.add(key);
-      if (found === undefined) continue;
-      if (jobIds.length === 0) firstKnown = index;
-      jobIds.push(found.job_id);
-    }
-    if (jobIds.length === 0) return null;
-    if (jobIds.length < jobs.length) return { outcome: 'idempotency_key_reused', index: firstKnown };
-    return { outcome: 'accepted', jobIds, repeated: true, moved: [] };
   }
 
   #write({ job, accepted }: Checked, number: number, now: number): Moved {
@@ -123,19 +104,4 @@ class Intake {
     const { key, requestSha256: request_sha256 } = idempotency;
     this.#sql.addKey.run({ tenant, name: quoted(key), request_sha256, job: number, job_id });
   }
-}
-
-function acceptedMove(job: NewJob, due: number): Moved {
-  return {
-    jobId: job.jobId,
-    tenant: job.tenant,
-    workflow: job.workflow,
-    event: 'queued',
-    status: 'queued',
-    attempt: 0,
-    code: null,
-    worker: null,
-    revokedSession: null,
-    due,
-  };
 }

@@ -1,18 +1,9 @@
 /** API keys, of which only a digest is kept. */
-import type { ApiKey, KeyStore } from '../../ports/key-store.ts';
+import type { KeyStore } from '../../ports/key-store.ts';
+import { keyOf, quoted } from '../shared/rows.ts';
+import type { KeyRow } from '../shared/rows.ts';
 import type { StoreContext } from './context.ts';
-import { parsed, quoted } from './rows.ts';
 import { prepared } from './statements.ts';
-
-interface KeyRow {
-  id: string;
-  tenant: string;
-  name: string;
-  scopes: string;
-  secret_sha256: string;
-  created_at: number;
-  revoked_at: number | null;
-}
 
 export function keyStore({ connection, now }: StoreContext): KeyStore {
   const sql = prepared<{ add: never; find: KeyRow; list: KeyRow; revoke: never }>(connection.db, 'keys');
@@ -32,17 +23,5 @@ export function keyStore({ connection, now }: StoreContext): KeyStore {
     list: ({ tenant }) => connection.read(() => sql.list.all({ tenant }).map(keyOf)),
 
     revoke: ({ tenant, id }) => connection.write(() => sql.revoke.count({ tenant, id, now: now() }) === 1),
-  };
-}
-
-function keyOf(row: KeyRow): ApiKey {
-  return {
-    id: row.id,
-    tenant: row.tenant,
-    name: parsed<string>(row.name),
-    scopes: parsed<string[]>(row.scopes),
-    secretSha256: row.secret_sha256,
-    createdAt: row.created_at,
-    revokedAt: row.revoked_at,
   };
 }

@@ -1,16 +1,8 @@
 /** The lanes of the store. A lane's row never changes, so it is read once and remembered. */
+import type { LaneName, LaneRow } from '../shared/lanes.ts';
+import { nameOf } from '../shared/lanes.ts';
 import type { Connection } from './connection.ts';
 import { prepared } from './statements.ts';
-
-export interface LaneRow {
-  lane: number;
-  tenant: string;
-  workflow: string;
-  version: string;
-  output_schema_sha256: string;
-}
-
-export type LaneName = Omit<LaneRow, 'lane'>;
 
 export class Lanes {
   readonly #sql;
@@ -52,9 +44,4 @@ export class Lanes {
     this.#byNumber.clear();
     this.#byName.clear();
   }
-}
-
-/** Lengths keep apart what a separator inside a name would mix up. */
-function nameOf({ tenant, workflow, version, output_schema_sha256 }: LaneName): string {
-  return `${tenant.length} ${workflow.length} ${version.length} ${tenant}${workflow}${version}${output_schema_sha256}`;
 }

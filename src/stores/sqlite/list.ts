@@ -5,10 +5,10 @@
  */
 import type { StatusView } from '../../domain/record.ts';
 import type { JobFilter, JobStore } from '../../ports/job-store.ts';
+import { statusOf } from '../shared/views.ts';
+import type { StatusRow } from '../shared/views.ts';
 import type { StoreContext } from './context.ts';
-import { statusOf } from './reads.ts';
-import type { StatusRow } from './reads.ts';
-import { quoted } from './rows.ts';
+import { quoted } from '../shared/rows.ts';
 import { prepared } from './statements.ts';
 
 const CANDIDATES = 200;

@@ -4,12 +4,13 @@
  */
 import { decide } from '../../domain/decide.ts';
 import type { Command, Decided, Known, Move, Rules } from '../../domain/decide.ts';
-import type { JobEvent } from '../../domain/record.ts';
 import type { Moved } from '../../ports/job-store.ts';
+import type { LaneRow } from '../shared/lanes.ts';
+import { leaseEvents, movedOf, placeAfter, shownError } from '../shared/moves.ts';
+import { knownOf, toLines } from '../shared/rows.ts';
+import type { KnownRow } from '../shared/rows.ts';
 import type { Connection } from './connection.ts';
-import type { LaneRow, Lanes } from './lanes.ts';
-import { knownOf, runningEvent, toLines } from './rows.ts';
-import type { KnownRow } from './rows.ts';
+import type { Lanes } from './lanes.ts';
 import { prepared } from './statements.ts';
 
 interface Waiting {
@@ -141,10 +142,7 @@ export class Moves {
   }
 
   #ask(row: KnownRow, move: Move, tenant: string): void {
-    const last = move.errors.at(-1);
-    if (last === undefined) throw new Error(`${row.id} died without an error`);
-    const { code, message, attempt } = last;
-    const error = JSON.stringify({ code, message, attempt });
+    const { code, error } = shownError(row, move);
     this.#sql.ask.run({ job: row.number, tenant, code, error });
   }
 
@@ -166,41 +164,3 @@ type MoveStatement =
   | 'ask'
   | 'answer'
   | 'setKeyEnd';
-
-/** The `running` event becomes a line of the history when its attempt ends. */
-function leaseEvents(row: KnownRow): JobEvent[] {
-  if (row.since === null || row.worker === null) return [];
-  return [runningEvent({ since: row.since, attempt: row.attempt + 1, worker: row.worker })];
-}
-
-/**
- * Where a queued job stands among those of its priority: when it came in, or when it became due. One that was
- * taken back from a worker (lost, released) gets the place again that it had.
- */
-function placeAfter(row: KnownRow, move: Move): number {
-  if (move.to !== 'queued' || move.due === null) return row.place;
-  const takenBack = move.from === 'running' && move.due <= (move.events.at(-1)?.at ?? 0);
-  return takenBack ? row.place : move.due;
-}
-
-export function movedOf(
-  row: { id: string },
-  lane: LaneRow,
-  move: Move,
-  revokedSession: string | null,
-): Moved {
-  const event = move.events.find(({ from, to }) => from !== to);
-  if (event === undefined) throw new Error(`a move of ${row.id} moves nothing`);
-  return {
-    jobId: row.id,
-    tenant: lane.tenant,
-    workflow: lane.workflow,
-    event: event.type,
-    status: move.to,
-    attempt: move.attempt,
-    code: event.code ?? null,
-    worker: event.worker ?? null,
-    revokedSession,
-    due: move.due,
-  };
-}

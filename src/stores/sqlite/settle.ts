@@ -2,8 +2,8 @@
 import type { InlineBlob, JobStore, Settled, Settlement } from '../../ports/job-store.ts';
 import type { StoreContext } from './context.ts';
 import { isTaken } from './errors.ts';
-import { knownOf } from './rows.ts';
-import type { KnownRow } from './rows.ts';
+import { knownOf } from '../shared/rows.ts';
+import type { KnownRow } from '../shared/rows.ts';
 import { prepared } from './statements.ts';
 
 export function settleVerbs({ connection, moves, now }: StoreContext): Pick<JobStore, 'settle' | 'progress'> {

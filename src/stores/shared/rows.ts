@@ -2,6 +2,8 @@
 import type { Known } from '../../domain/decide.ts';
 import type { JsonValue } from '../../domain/json.ts';
 import type { Decision, JobEvent, Limits, Status } from '../../domain/record.ts';
+import type { ApiKey } from '../../ports/key-store.ts';
+import type { Upload } from '../../ports/upload-store.ts';
 
 /** As much of a job as a decision and the writing of its move need: the row of `jobs` with its lease joined in. */
 export interface KnownRow {
@@ -84,4 +86,40 @@ export function parsed<Value = JsonValue>(text: string): Value {
 /** Free text as the tables keep it. */
 export function quoted(text: string): string {
   return JSON.stringify(text);
+}
+
+export interface KeyRow {
+  id: string;
+  tenant: string;
+  name: string;
+  scopes: string;
+  secret_sha256: string;
+  created_at: number;
+  revoked_at: number | null;
+}
+
+export function keyOf(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    tenant: row.tenant,
+    name: parsed<string>(row.name),
+    scopes: parsed<string[]>(row.scopes),
+    secretSha256: row.secret_sha256,
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at,
+  };
+}
+
+export interface UploadRow {
+  ref: string;
+  tenant: string;
+  sha256: string;
+  bytes: number;
+  media_type: string;
+  file_name: string | null;
+}
+
+export function uploadOf({ ref, tenant, sha256, bytes, media_type, file_name }: UploadRow): Upload {
+  const fileName = file_name === null ? null : parsed<string>(file_name);
+  return { ref, tenant, sha256, bytes, mediaType: parsed<string>(media_type), fileName };
 }

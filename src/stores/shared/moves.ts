@@ -1,0 +1,53 @@
+/** What a store derives from a move of the domain before it writes it. */
+import type { Move } from '../../domain/decide.ts';
+import type { JobEvent } from '../../domain/record.ts';
+import type { Moved } from '../../ports/job-store.ts';
+import type { LaneRow } from './lanes.ts';
+import { runningEvent } from './rows.ts';
+import type { KnownRow } from './rows.ts';
+
+/** The `running` event becomes a line of the history when its attempt ends. */
+export function leaseEvents(row: KnownRow): JobEvent[] {
+  if (row.since === null || row.worker === null) return [];
+  return [runningEvent({ since: row.since, attempt: row.attempt + 1, worker: row.worker })];
+}
+
+/**
+ * Where a queued job stands among those of its priority: when it came in, or when it became due. One that was
+ * taken back from a worker (lost, released) gets the place again that it had.
+ */
+export function placeAfter(row: KnownRow, move: Move): number {
+  if (move.to !== 'queued' || move.due === null) return row.place;
+  const takenBack = move.from === 'running' && move.due <= (move.events.at(-1)?.at ?? 0);
+  return takenBack ? row.place : move.due;
+}
+
+export function movedOf(
+  row: { id: string },
+  lane: LaneRow,
+  move: Move,
+  revokedSession: string | null,
+): Moved {
+  const event = move.events.find(({ from, to }) => from !== to);
+  if (event === undefined) throw new Error(`a move of ${row.id} moves nothing`);
+  return {
+    jobId: row.id,
+    tenant: lane.tenant,
+    workflow: lane.workflow,
+    event: event.type,
+    status: move.to,
+    attempt: move.attempt,
+    code: event.code ?? null,
+    worker: event.worker ?? null,
+    revokedSession,
+    due: move.due,
+  };
+}
+
+/** What a status shows of a death. */
+export function shownError(row: { id: string }, move: Move): { code: string; error: string } {
+  const last = move.errors.at(-1);
+  if (last === undefined) throw new Error(`${row.id} died without an error`);
+  const { code, message, attempt } = last;
+  return { code, error: JSON.stringify({ code, message, attempt }) };
+}
