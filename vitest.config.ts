@@ -11,6 +11,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     // The SQLite driver aborts the process when a worker thread that holds it is terminated.
     pool: 'forks',
+    globalSetup: 'test/postgres/global-setup.ts',
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,

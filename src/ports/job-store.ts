@@ -118,6 +118,12 @@ export interface JobStore {
    */
   enqueue(requests: NewJob[][]): Promise<Enqueued[]>;
 
+  /**
+   * Writes one caller's jobs within the caller's own transaction, where the store has transactions to share: they are there
+   * once it commits, and never where it does not. `tx` is what the store's own driver calls a client.
+   */
+  enqueueWithin?(tx: unknown, jobs: NewJob[]): Promise<Enqueued>;
+
   /** Registers a worker's boot. Its lease lasts `leaseMs` from each renewal by the store's clock. */
   openSession(params: { session: string; worker: string; host: string; leaseMs: number }): Promise<void>;
 

@@ -1,0 +1,29 @@
+/**
+ * Arrays as parameters: one statement takes many rows, a column at a time, and `unnest` puts them together again.
+ *
+ * Texts travel joined by U+001E, which no JSON text contains, and are parted by `string_to_array` with '' for null: an array
+ * literal would have every quote of the JSON escaped on one side and unescaped on the other.
+ */
+const SEPARATOR = '\u001e';
+
+/** For `string_to_array(:name, E'\x1e', '')`. An empty text arrives as null. */
+export function texts(values: readonly (string | null)[]): string {
+  return values.map((value) => value ?? '').join(SEPARATOR);
+}
+
+/** As `texts`, for values that are no JSON: names that the server made itself. */
+export function names(values: readonly string[]): string {
+  const bad = values.find((value) => !isPlain(value) || value.includes(SEPARATOR));
+  if (bad !== undefined) throw new Error(`${JSON.stringify(bad)} is no name that the server made`);
+  return texts(values);
+}
+
+/** For `:name::bigint[]` and the like. */
+export function numbers(values: readonly (number | null)[]): string {
+  return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+}
+
+/** Whether PostgreSQL can hold this text as it is; what it cannot hold is not in any of its rows. */
+export function isPlain(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}

@@ -1,0 +1,14 @@
+/** What the verbs of one opened store share. */
+import type { Rules } from '../../domain/decide.ts';
+import type { Connection } from './connection.ts';
+import type { Lanes } from './lanes.ts';
+import type { Moves } from './moves.ts';
+
+export interface StoreContext {
+  connection: Connection;
+  lanes: Lanes;
+  moves: Moves;
+  rules: Rules;
+  /** Where it is told that jobs became claimable. */
+  channel: string;
+}

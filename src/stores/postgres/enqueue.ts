@@ -1,0 +1,192 @@
+/**
+ * Accepts jobs: one look at the clock and at the idempotency keys, then one statement that writes all of them. A caller whose
+ * jobs are refused is left out, so there is nothing to undo. Where another process writes one of the keys in between,
+ * the whole statement is undone, and the second look finds that key taken.
+ */
+import { accept } from '../../domain/accept.ts';
+import type { Accepted, NewJob } from '../../domain/accept.ts';
+import type { Enqueued, JobStore } from '../../ports/job-store.ts';
+import { acceptedMove, repeated } from '../shared/accepting.ts';
+import type { KeyEntry } from '../shared/accepting.ts';
+import { quoted, toLines } from '../shared/rows.ts';
+import { names, numbers, texts } from './columns.ts';
+import type { Executor } from './connection.ts';
+import type { StoreContext } from './context.ts';
+import { isTaken } from './errors.ts';
+import { prepared } from './statements.ts';
+
+/** A statement holds all of its parameters at once, on both sides; more than this makes several of them. */
+const STATEMENT_CHARACTERS = 8 * 1024 ** 2;
+const KEY_TRIES = 5;
+
+interface Checked {
+  job: NewJob;
+  accepted: Accepted;
+}
+
+interface LookRow extends KeyEntry {
+  now: number;
+  tenant: string | null;
+  name: string;
+}
+
+type Found = Map<string, KeyEntry>;
+
+export class Intake {
+  readonly #context: StoreContext;
+  readonly #sql;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#sql = prepared<{ look: LookRow; add: never }>(context.connection, 'enqueue');
+  }
+
+  async enqueue(requests: NewJob[][]): Promise<Enqueued[]> {
+    const answers: Enqueued[] = [];
+    for (const part of parts(requests)) {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          answers.push(...(await this.#take(part)));
+          break;
+        } catch (error) {
+          if (!isTaken(error, 'idempotency_key') || tries === KEY_TRIES) throw error;
+        }
+      }
+    }
+    return answers;
+  }
+
+  /** Within the transaction that `client` is in; one that another has just written a key of is undone by its owner. */
+  async enqueueWithin(client: Executor, jobs: NewJob[]): Promise<Enqueued> {
+    const [answer] = await this.#take([jobs], client);
+    if (answer === undefined) throw new Error('an enqueue went without an answer');
+    return answer;
+  }
+
+  async #take(requests: NewJob[][], on?: Executor): Promise<Enqueued[]> {
+    const { now, found } = await this.#look(requests.flat(), on);
+    const taken: Checked[] = [];
+    const answers = requests.map((jobs) => this.#check(jobs, now, found, taken));
+    if (taken.length > 0) await this.#write(taken, now, on);
+    return answers;
+  }
+
+  async #look(jobs: NewJob[], on?: Executor): Promise<{ now: number; found: Found }> {
+    const keyed = jobs.filter((job) => job.idempotency !== null);
+    const rows = await this.#sql.look.all(
+      {
+        tenants: names(keyed.map((job) => job.tenant)),
+        names: texts(keyed.map((job) => quoted(job.idempotency?.key ?? ''))),
+      },
+      on,
+    );
+    const known = rows.filter((row) => row.tenant !== null);
+    const found = new Map(known.map((row) => [`${row.tenant} ${row.name}`, row]));
+    return { now: rows[0]?.now ?? 0, found };
+  }
+
+  /** Takes all of one caller's jobs, or none. */
+  #check(jobs: NewJob[], now: number, found: Found, taken: Checked[]): Enqueued {
+    const known = repeated(jobs, ({ tenant, name }) => found.get(`${tenant} ${name}`));
+    if (known !== null) return known;
+    const checked: Checked[] = [];
+    for (const [index, job] of jobs.entries()) {
+      const { accepted, issues } = accept(job, this.#context.rules.caps, now);
+      if (accepted === null) return { outcome: 'invalid', index, issues };
+      checked.push({ job, accepted });
+    }
+    taken.push(...checked);
+    for (const { tenant, idempotency, jobId } of jobs) {
+      if (idempotency === null) continue;
+      const entry = { job_id: jobId, request_sha256: idempotency.requestSha256 };
+      found.set(`${tenant} ${quoted(idempotency.key)}`, entry);
+    }
+    const moved = checked.map(({ job, accepted }) => acceptedMove(job, accepted.runAt));
+    return { outcome: 'accepted', jobIds: jobs.map((job) => job.jobId), repeated: false, moved };
+  }
+
+  async #write(taken: Checked[], now: number, on?: Executor): Promise<void> {
+    const jobs = taken.map(({ job }) => job);
+    const limits = taken.map(({ accepted }) => accepted.limits);
+    const lanes = [];
+    for (const job of jobs) lanes.push((await this.#laneOf(job)).lane);
+    await this.#sql.add.all(
+      {
+        now,
+        channel: this.#context.channel,
+        lanes: numbers(lanes),
+        ids: names(jobs.map((job) => job.jobId)),
+        priorities: numbers(jobs.map((job) => job.priority)),
+        timeouts: numbers(limits.map((one) => one.timeoutMs)),
+        max_attempts: numbers(limits.map((one) => one.maxAttempts)),
+        deadlines_at: numbers(limits.map((one) => one.deadlineAt)),
+        deadlines: numbers(limits.map((one) => one.deadlineMs)),
+        runs_at: numbers(taken.map(({ accepted }) => accepted.runAt)),
+        keyed: `{${jobs.map((job) => job.idempotency !== null).join(',')}}`,
+        inputs: texts(jobs.map((job) => JSON.stringify(job.input))),
+        input_refs: names(jobs.map((job) => job.inputRef ?? '')),
+        inputs_sha256: names(jobs.map((job) => job.inputSha256)),
+        events: texts(taken.map(({ accepted }) => toLines([accepted.event]))),
+        ...keyColumns(jobs),
+        ...labelColumns(jobs),
+      },
+      on,
+    );
+  }
+
+  #laneOf({ tenant, workflow, workflowVersion: version, outputSchemaSha256: output_schema_sha256 }: NewJob) {
+    return this.#context.lanes.named({ tenant, workflow, version, output_schema_sha256 });
+  }
+}
+
+export function enqueueVerb(intake: Intake): JobStore['enqueue'] {
+  return (requests) => intake.enqueue(requests);
+}
+
+function keyColumns(jobs: NewJob[]) {
+  const keys = jobs.flatMap(({ tenant, idempotency }, index) =>
+    idempotency === null ? [] : [{ ...idempotency, tenant, job: index + 1 }],
+  );
+  return {
+    key_jobs: numbers(keys.map(({ job }) => job)),
+    key_tenants: names(keys.map(({ tenant }) => tenant)),
+    key_names: texts(keys.map(({ key }) => quoted(key))),
+    key_requests: names(keys.map(({ requestSha256 }) => requestSha256)),
+  };
+}
+
+function labelColumns(jobs: NewJob[]) {
+  const labels = jobs.flatMap(({ tenant, labels: own }, index) =>
+    Object.entries(own).map(([name, value]) => ({ tenant, name, value, job: index + 1 })),
+  );
+  return {
+    labels: texts(
+      jobs.map((job) => (Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels))),
+    ),
+    label_jobs: numbers(labels.map(({ job }) => job)),
+    label_tenants: names(labels.map(({ tenant }) => tenant)),
+    label_names: texts(labels.map(({ name }) => quoted(name))),
+    label_values: texts(labels.map(({ value }) => quoted(value))),
+  };
+}
+
+/** Callers in groups that one statement can carry; a caller stays whole. */
+function parts(requests: NewJob[][]): NewJob[][][] {
+  const groups: NewJob[][][] = [];
+  let characters = Number.POSITIVE_INFINITY;
+  for (const jobs of requests) {
+    const own = jobs.reduce((sum, job) => sum + sizeOf(job), 0);
+    characters += own;
+    if (characters > STATEMENT_CHARACTERS) {
+      groups.push([]);
+      characters = own;
+    }
+    groups.at(-1)?.push(jobs);
+  }
+  return groups;
+}
+
+/** Only roughly: what else a job brings is small. */
+function sizeOf({ input }: NewJob): number {
+  return typeof input === 'string' ? input.length : JSON.stringify(input).length;
+}

@@ -1,0 +1,58 @@
+/** The lanes of the store. A lane's row never changes, so it is read once and remembered. */
+import { nameOf } from '../shared/lanes.ts';
+import type { LaneName, LaneRow } from '../shared/lanes.ts';
+import type { Connection } from './connection.ts';
+import { numbers } from './columns.ts';
+import { prepared } from './statements.ts';
+
+export class Lanes {
+  readonly #sql;
+  readonly #byNumber = new Map<number, LaneRow>();
+  readonly #byName = new Map<string, LaneRow>();
+
+  constructor(connection: Connection) {
+    this.#sql = prepared<{ byNumbers: LaneRow; find: LaneRow; add: LaneRow }>(connection, 'lanes');
+  }
+
+  /** The lanes of rows that were read, ready for `get`. */
+  async learn(rows: readonly { lane: number }[]): Promise<void> {
+    const unknown = new Set(rows.map(({ lane }) => lane).filter((lane) => !this.#byNumber.has(lane)));
+    if (unknown.size === 0) return;
+    for (const row of await this.#sql.byNumbers.all({ lanes: numbers([...unknown]) })) this.#remember(row);
+  }
+
+  /** A lane that was learnt before. */
+  get(lane: number): LaneRow {
+    const row = this.#byNumber.get(lane);
+    if (row === undefined) throw new Error(`a job names lane ${lane}, which does not exist`);
+    return row;
+  }
+
+  /**
+   * The lane of that name, made where there is none: at once and for good, whatever becomes of the transaction that needs it,
+   * so that nobody waits for another's.
+   */
+  async named(name: LaneName): Promise<LaneRow> {
+    const remembered = this.#byName.get(nameOf(name));
+    if (remembered !== undefined) return remembered;
+    const { tenant, workflow, version, output_schema_sha256 } = name;
+    const params = { tenant, workflow, version, output_schema_sha256 };
+    const row =
+      (await this.#sql.find.get(params)) ??
+      (await this.#sql.add.get(params)) ??
+      (await this.#sql.find.get(params));
+    if (row === undefined) throw new Error('a lane could not be made');
+    return this.#remember(row);
+  }
+
+  /** Lanes that were read together with something else. */
+  remember(rows: readonly LaneRow[]): void {
+    for (const row of rows) this.#remember(row);
+  }
+
+  #remember(row: LaneRow): LaneRow {
+    this.#byNumber.set(row.lane, row);
+    this.#byName.set(nameOf(row), row);
+    return row;
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Hears that jobs became claimable, on a connection of its own: LISTEN lasts as long as a session does. It comes back
+ * by itself after every break, and then gives one hint for all that it may have missed. Behind a pooler that lends sessions
+ * by the transaction nothing can be heard, and polling has to do.
+ */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { clientConfig, destroy, isBehindPooler } from './connection.ts';
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+
+export interface Listener {
+  close(): Promise<void>;
+}
+
+interface ListenParams {
+  url: string;
+  channel: string;
+  onReady: () => void;
+}
+
+export function listen(params: ListenParams): Listener {
+  const closing = new AbortController();
+  const running = keepListening(params, closing.signal);
+  return {
+    async close() {
+      closing.abort();
+      await running;
+    },
+  };
+}
+
+async function keepListening(params: ListenParams, closing: AbortSignal): Promise<void> {
+  let failures = 0;
+  while (!closing.aborted) {
+    try {
+      if ((await listenOnce(params, closing)) === 'deaf') return;
+      failures = 0;
+    } catch {
+      failures += 1;
+    }
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 10));
+    await sleep(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: closing, ref: false }).catch(
+      () => {},
+    );
+  }
+}
+
+/** Listens until the connection breaks. */
+async function listenOnce(
+  { url, channel, onReady }: ListenParams,
+  closing: AbortSignal,
+): Promise<'deaf' | 'broken'> {
+  const client = new Client(clientConfig(url));
+  client.on('error', () => {}); // the end that follows is what counts
+  client.on('notification', () => onReady());
+  const ended = once(client, 'end');
+  const cut = () => destroy(client);
+  closing.addEventListener('abort', cut, { once: true });
+  try {
+    await client.connect();
+    if (await isBehindPooler(client)) return 'deaf';
+    await client.query(`LISTEN "${channel}"`);
+    onReady();
+    await ended;
+    return 'broken';
+  } finally {
+    closing.removeEventListener('abort', cut);
+    destroy(client);
+  }
+}

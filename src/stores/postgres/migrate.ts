@@ -1,0 +1,122 @@
+/**
+ * Brings a schema to the tables that this version knows. A schema that is up to date is only read, so a role that may not
+ * create anything can use it. Otherwise all outstanding migrations are one transaction under an advisory lock: of
+ * processes that start at the same moment on an empty database one makes the tables, and the others find them made.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Connection } from './connection.ts';
+import { inSchema } from './statements.ts';
+
+const DIRECTORY = new URL('migrations/', import.meta.url);
+
+/** The first half of the lock's key, "clmc" in ASCII; the second is the schema's. */
+const LOCK = 0x636c6d63;
+
+/** Of PostgreSQL's identifiers those that need no thought, in any tool. */
+const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,50}$/;
+
+interface Migration {
+  version: number;
+  file: string;
+}
+
+interface Query {
+  query(text: string): Promise<{ rows: Record<string, unknown>[] }>;
+}
+
+export function checkSchemaName(schema: string): void {
+  if (SCHEMA_NAME.test(schema) && !schema.startsWith('pg_')) return;
+  throw new Error(
+    `${JSON.stringify(schema)} cannot be the store's schema: ` +
+      'a small letter or _ and up to 50 small letters, digits or _ can, unless they begin with pg_',
+  );
+}
+
+/**
+ * Applies what is outstanding.
+ * @throws Error where the schema belongs to something else or to a newer version, or this role may not migrate it
+ */
+export async function migrate(connection: Connection): Promise<void> {
+  const { schema } = connection;
+  await connection.withClient(async (client) => {
+    if ((await outstanding(client, schema)).length === 0) return;
+    await client.query('BEGIN');
+    try {
+      await client.query('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
+      await client.query(`SELECT pg_advisory_xact_lock(${LOCK}, hashtext('${schema}'))`);
+      for (const sql of await outstanding(client, schema)) await client.query(sql);
+      await client.query('COMMIT');
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => {});
+      throw asRefusal(error, schema);
+    }
+  });
+}
+
+/** The SQL that `migrate` would run now; nothing where the schema is up to date. */
+export async function dryRun(connection: Connection): Promise<string> {
+  return connection.withClient(async (client) => {
+    const parts = await outstanding(client, connection.schema);
+    return parts.length === 0 ? '' : `BEGIN;\n${parts.join('\n')}\nCOMMIT;\n`;
+  });
+}
+
+/** The version of the tables that this version of Claimcheck works with. */
+export function schemaVersion(): number {
+  return migrations().at(-1)?.version ?? 0;
+}
+
+async function outstanding(client: Query, schema: string): Promise<string[]> {
+  const version = await versionOf(client, schema);
+  const found = migrations().filter((migration) => migration.version > (version ?? 0));
+  const steps = found.map(({ version: to, file }) => {
+    const sql = readFileSync(new URL(file, DIRECTORY), 'utf8');
+    return inSchema(`${sql}INSERT INTO claimcheck.migrations (version) VALUES (${to});`, schema);
+  });
+  return version === null ? [...(await foundation(client, schema)), ...steps] : steps;
+}
+
+/** Null where nothing of ours is there. */
+async function versionOf(client: Query, schema: string): Promise<number | null> {
+  const { rows: made } = await client.query(
+    `SELECT to_regclass('"${schema}".migrations') IS NOT NULL AS made`,
+  );
+  if (made[0]?.['made'] !== true) return null;
+  const { rows } = await client.query(`SELECT max(version) AS version FROM "${schema}".migrations`);
+  const version = Number(rows[0]?.['version'] ?? 0);
+  if (version <= schemaVersion()) return version;
+  throw new Error(
+    `the schema ${schema} was written by a newer version of Claimcheck (its tables are version ${version}, ` +
+      `this one knows ${schemaVersion()}); start that version, or give another schema`,
+  );
+}
+
+async function foundation(client: Query, schema: string): Promise<string[]> {
+  const { rows } = await client.query(
+    `SELECT (SELECT count(*)::integer FROM pg_class WHERE relnamespace = n.oid) AS relations
+     FROM pg_namespace n WHERE nspname = '${schema}'`,
+  );
+  if (Number(rows[0]?.['relations'] ?? 0) > 0) {
+    throw new Error(`the schema ${schema} holds tables of another program; give another schema`);
+  }
+  const table = `CREATE TABLE "${schema}".migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());`;
+  return rows.length === 0 ? [`CREATE SCHEMA "${schema}";`, table] : [table];
+}
+
+/** What the server says of missing rights, with the way out. */
+function asRefusal(error: unknown, schema: string): unknown {
+  const denied = error instanceof Error && 'code' in error && error.code === '42501';
+  if (!denied) return error;
+  return new Error(
+    `this role may not make the tables of the schema ${schema} (${error.message}); ` +
+      'run `claimcheck migrate` once with a role that may',
+    { cause: error },
+  );
+}
+
+function migrations(): Migration[] {
+  return readdirSync(DIRECTORY)
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => ({ version: Number.parseInt(file, 10), file }))
+    .toSorted((a, b) => a.version - b.version);
+}

@@ -1,0 +1,175 @@
+/**
+ * Applies moves of the domain. A job was read without a lock and its move decided; here one statement takes the job out of
+ * the table of the state that it was read in, and only what could be taken out is written. Whoever moved the job in
+ * between has won, and this move was never there.
+ *
+ * The batch is in the order of job numbers, so that two transactions with jobs in common wait for each other in one order.
+ */
+import { decide } from '../../domain/decide.ts';
+import type { Command, Move, Rules } from '../../domain/decide.ts';
+import type { InlineBlob, Moved } from '../../ports/job-store.ts';
+import { leaseEvents, movedOf, placeAfter, shownError } from '../shared/moves.ts';
+import { knownOf, toLines } from '../shared/rows.ts';
+import type { KnownRow } from '../shared/rows.ts';
+import { names, numbers, texts } from './columns.ts';
+import type { Connection } from './connection.ts';
+import type { Lanes } from './lanes.ts';
+import { prepared } from './statements.ts';
+
+/** A job as a decision needs it, with the length of its history, which names the version that was read. */
+export interface SeenRow extends KnownRow {
+  event_count: number;
+  /** The database's clock when it was read. */
+  now: number;
+}
+
+/** A job that was read and the move that was decided for it. */
+export interface Planned {
+  row: SeenRow;
+  move: Move;
+  blobs?: readonly InlineBlob[];
+}
+
+interface Numbered {
+  number: number;
+}
+
+export class Moves {
+  readonly #sql;
+  readonly #lanes: Lanes;
+  readonly #rules: Rules;
+
+  constructor(connection: Connection, lanes: Lanes, rules: Rules) {
+    this.#sql = prepared<{ end: Numbered; bury: Numbered; revive: Numbered }>(connection, 'moves');
+    this.#lanes = lanes;
+    this.#rules = rules;
+  }
+
+  decide(row: SeenRow, command: Command) {
+    return decide(knownOf(row), command, row.now, this.#rules);
+  }
+
+  /** Decides a command for each row, drops those that it does not fit any more, and applies the rest. */
+  async force(
+    rows: readonly SeenRow[],
+    commandOf: () => Command,
+    options: { revoke: boolean },
+  ): Promise<Moved[]> {
+    const planned = rows.flatMap((row) => {
+      const { move } = this.decide(row, commandOf());
+      return move === undefined ? [] : [{ row, move }];
+    });
+    const applied = await this.apply(planned, options);
+    return applied.filter((moved) => moved !== null);
+  }
+
+  /**
+   * @param planned moves that all lead away from the same state
+   * @param options `revoke`: the sessions that run the attempts did not ask for their end, and are to be told
+   * @returns for each, what was written, or null where somebody else moved the job first
+   */
+  async apply(planned: readonly Planned[], options: { revoke: boolean }): Promise<(Moved | null)[]> {
+    const [first] = planned;
+    if (first === undefined) return [];
+    await this.#lanes.learn(planned.map(({ row }) => row));
+    const sorted = planned.toSorted((a, b) => a.row.number - b.row.number);
+    const written = new Set(
+      (await this.#write(first.move.from, sorted, options)).map(({ number }) => number),
+    );
+    return planned.map(({ row, move }) => (written.has(row.number) ? this.#moved(row, move, options) : null));
+  }
+
+  async #write(
+    from: Move['from'],
+    planned: readonly Planned[],
+    options: { revoke: boolean },
+  ): Promise<Numbered[]> {
+    switch (from) {
+      case 'running':
+        return this.#end(planned, options.revoke);
+      case 'queued':
+        return this.#bury(planned);
+      case 'dead_letter':
+        return (await Promise.all(planned.map((one) => this.#revive(one)))).flat();
+      case 'completed':
+        throw new Error('a move leads away from completed');
+    }
+  }
+
+  #end(planned: readonly Planned[], revoke: boolean): Promise<Numbered[]> {
+    const blobs = planned.flatMap(({ row, blobs: own = [] }) =>
+      own.map((blob) => ({ ...blob, job: row.number })),
+    );
+    return this.#sql.end.all({
+      ...common(planned),
+      tokens: numbers(planned.map(({ row }) => row.token)),
+      statuses: texts(planned.map(({ move }) => move.to)),
+      places: numbers(planned.map(({ row, move }) => placeAfter(row, move))),
+      dues: numbers(planned.map(({ move }) => move.due)),
+      attempts: numbers(planned.map(({ move }) => move.attempt)),
+      used: numbers(planned.map(({ move }) => move.used)),
+      artifact: texts(planned.map(({ move }) => orNull(move.artifact))),
+      artifacts: texts(
+        planned.map(({ move }) => (move.artifacts.length === 0 ? null : JSON.stringify(move.artifacts))),
+      ),
+      blob_jobs: numbers(blobs.map(({ job }) => job)),
+      blob_uris: names(blobs.map(({ uri }) => uri)),
+      blob_media_types: texts(blobs.map(({ mediaType }) => JSON.stringify(mediaType))),
+      blob_bytes: blobs.map(({ bytes }) => bytes),
+      revoke,
+    });
+  }
+
+  #bury(planned: readonly Planned[]): Promise<Numbered[]> {
+    return this.#sql.bury.all({
+      ...common(planned),
+      seen: numbers(planned.map(({ row }) => row.event_count)),
+    });
+  }
+
+  async #revive({ row, move }: Planned): Promise<Numbered[]> {
+    const { limits, outputSchemaSha256: pinned } = move;
+    const before = this.#lanes.get(row.lane);
+    const lane =
+      pinned === undefined ? before : await this.#lanes.named({ ...before, output_schema_sha256: pinned });
+    return this.#sql.revive.all({
+      job: row.number,
+      seen: row.event_count,
+      lane: lane.lane,
+      place: placeAfter(row, move),
+      used: move.used,
+      replays: move.replays,
+      timeout_ms: limits.timeoutMs,
+      max_attempts: limits.maxAttempts,
+      deadline_at: limits.deadlineAt,
+      deadline_ms: limits.deadlineMs,
+      now: row.now,
+      event_count: move.events.length,
+      events: toLines(move.events),
+      decision: orNull(move.decision),
+    });
+  }
+
+  #moved(row: SeenRow, move: Move, { revoke }: { revoke: boolean }): Moved {
+    return movedOf(row, this.#lanes.get(row.lane), move, revoke ? row.session : null);
+  }
+}
+
+function common(planned: readonly Planned[]) {
+  const events = planned.map(({ row, move }) => [...leaseEvents(row), ...move.events]);
+  const deaths = planned.map(({ row, move }) => (move.to === 'dead_letter' ? shownError(row, move) : null));
+  return {
+    now: planned[0]?.row.now ?? null,
+    jobs: numbers(planned.map(({ row }) => row.number)),
+    event_counts: numbers(events.map((lines) => lines.length)),
+    events: texts(events.map(toLines)),
+    errors: texts(planned.map(({ move }) => toLines(move.errors))),
+    decisions: texts(planned.map(({ move }) => orNull(move.decision))),
+    codes: texts(deaths.map((death) => death?.code ?? null)),
+    shown: texts(deaths.map((death) => death?.error ?? null)),
+  };
+}
+
+function orNull(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
+}

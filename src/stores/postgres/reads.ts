@@ -1,0 +1,41 @@
+/** What readers see: a job's record or its status, on one snapshot, with the lease of a running attempt in it. */
+import type { JobStore } from '../../ports/job-store.ts';
+import type { LaneRow } from '../shared/lanes.ts';
+import { parsed } from '../shared/rows.ts';
+import { jobOf, statusOf } from '../shared/views.ts';
+import type { JobRow, StatusRow } from '../shared/views.ts';
+import { isPlain } from './columns.ts';
+import type { StoreContext } from './context.ts';
+import { prepared } from './statements.ts';
+
+interface BlobRow {
+  uri: string;
+  media_type: string;
+  bytes: Uint8Array;
+}
+
+type ReadVerbs = Pick<JobStore, 'status' | 'job' | 'inlineBlob'>;
+
+export function readVerbs({ connection }: StoreContext): ReadVerbs {
+  const sql = prepared<{ status: StatusRow & LaneRow; job: JobRow & LaneRow; inlineBlob: BlobRow }>(
+    connection,
+    'reads',
+  );
+  return {
+    async status({ tenant, jobId }) {
+      const row = isPlain(jobId) ? await sql.status.get({ id: jobId, tenant }) : undefined;
+      return row === undefined ? null : statusOf(row, row);
+    },
+
+    async job({ tenant, jobId }) {
+      const row = isPlain(jobId) ? await sql.job.get({ id: jobId, tenant }) : undefined;
+      return row === undefined ? null : jobOf(row, row);
+    },
+
+    async inlineBlob({ uri }) {
+      const row = isPlain(uri) ? await sql.inlineBlob.get({ uri }) : undefined;
+      if (row === undefined) return null;
+      return { uri, mediaType: parsed<string>(row.media_type), bytes: new Uint8Array(row.bytes) };
+    },
+  };
+}

@@ -1,0 +1,59 @@
+-- name: look
+-- Which lanes have something ready, and how much of it, up to what is asked for.
+SELECT l.lane, l.tenant, l.workflow, l.version, l.output_schema_sha256,
+  (SELECT count(*) FROM (SELECT FROM claimcheck.ready r WHERE r.lane = l.lane LIMIT :limit::bigint) AS part) AS waiting,
+  (SELECT min(due) <= claimcheck.now_ms() FROM claimcheck.scheduled) AS promote
+FROM unnest(
+  string_to_array(:workflows, E'\x1e', ''), string_to_array(:versions, E'\x1e', ''), string_to_array(:schemas, E'\x1e', '')
+) AS w(workflow, version, schema)
+JOIN claimcheck.lanes l
+  ON l.workflow = w.workflow AND l.version = w.version AND l.output_schema_sha256 = w.schema
+ORDER BY l.lane;
+
+-- name: take
+-- The session's row is locked against being reaped until the leases are there: a reaper that comes later finds them. Jobs past
+-- their deadline stay where they are and are given without a token.
+WITH alive AS MATERIALIZED (
+  SELECT claimcheck.now_ms() AS now FROM claimcheck.sessions
+  WHERE session = :session AND reaped_at IS NULL FOR SHARE
+), picked AS MATERIALIZED (
+  SELECT r.* FROM alive a
+  CROSS JOIN unnest(:lanes::integer[], :shares::integer[]) AS w(lane, share)
+  CROSS JOIN LATERAL (
+    SELECT r.ctid AS place_in_table, r.lane, r.rank, r.place, r.job, r.deadline_at > a.now AS live, a.now
+    FROM claimcheck.ready r WHERE r.lane = w.lane
+    ORDER BY r.rank, r.place, r.job
+    LIMIT w.share FOR UPDATE SKIP LOCKED
+  ) r
+), gone AS (
+  DELETE FROM claimcheck.ready WHERE ctid = ANY (ARRAY(SELECT place_in_table FROM picked WHERE live))
+), found AS MATERIALIZED (
+  SELECT p.*, j.id, j.attempt, j.used, j.replays, j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision,
+    j.input, j.input_ref, j.labels, CASE WHEN p.live THEN nextval('claimcheck.lease_tokens') END AS token
+  FROM (SELECT lane, rank, place, job, live, now FROM picked ORDER BY lane, rank, place, job) p
+  JOIN claimcheck.jobs j ON j.number = p.job
+), leased AS (
+  INSERT INTO claimcheck.leases (job, token, since, hard_stop, attempt, session, worker)
+  SELECT job, token, now, least(now + timeout_ms, deadline_at), attempt + 1, :session, :worker FROM found WHERE live
+)
+SELECT a.now, f.lane, f.rank, f.place, f.job AS number, f.id, f.attempt, f.used, f.replays, f.timeout_ms, f.max_attempts,
+  f.deadline_at, f.deadline_ms, f.decision, f.input, f.input_ref, f.labels, f.token
+FROM alive a LEFT JOIN found f ON true
+ORDER BY f.token;
+
+-- name: promote
+WITH due AS (
+  DELETE FROM claimcheck.scheduled WHERE (due, job) IN (
+    SELECT due, job FROM claimcheck.scheduled WHERE due <= claimcheck.now_ms()
+    ORDER BY due, job LIMIT :limit::bigint FOR UPDATE SKIP LOCKED
+  ) RETURNING due, job, lane, rank, deadline_at
+)
+INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)
+SELECT lane, rank, due, job, deadline_at FROM due;
+
+-- name: waiting
+SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
+  NULL AS token, NULL AS session, NULL AS worker, NULL AS since, claimcheck.now_ms() AS now
+FROM claimcheck.jobs j WHERE j.number = ANY (:jobs::bigint[])
+  AND NOT EXISTS (SELECT FROM claimcheck.leases l WHERE l.job = j.number);

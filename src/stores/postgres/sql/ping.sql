@@ -1,0 +1,2 @@
+-- name: touch
+UPDATE claimcheck.pings SET at = claimcheck.now_ms();

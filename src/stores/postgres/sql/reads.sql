@@ -1,0 +1,25 @@
+-- name: status
+SELECT j.id, j.lane, j.number, j.status, j.attempt, j.artifact, j.updated_at, j.event_count, l.since, d.error,
+  n.tenant, n.workflow, n.version, n.output_schema_sha256
+FROM claimcheck.jobs j
+  JOIN claimcheck.lanes n ON n.lane = j.lane
+  LEFT JOIN claimcheck.leases l ON l.job = j.number
+  LEFT JOIN claimcheck.decisions d ON d.job = j.number
+WHERE j.id = :id AND n.tenant = :tenant;
+
+-- name: job
+SELECT j.number, j.id, j.lane, j.status, j.priority, j.attempt, j.used, j.replays,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.run_at,
+  j.created_at, j.updated_at, j.started_at, j.finished_at, j.events, j.errors,
+  j.artifact, j.artifacts, j.decision,
+  j.input, j.input_ref, j.input_sha256, j.labels,
+  l.token, l.session, l.worker, l.attempt AS lease_attempt, l.since, l.hard_stop, l.progress, s.expires_at,
+  n.tenant, n.workflow, n.version, n.output_schema_sha256
+FROM claimcheck.jobs j
+  JOIN claimcheck.lanes n ON n.lane = j.lane
+  LEFT JOIN claimcheck.leases l ON l.job = j.number
+  LEFT JOIN claimcheck.sessions s ON s.session = l.session
+WHERE j.id = :id AND n.tenant = :tenant;
+
+-- name: inlineBlob
+SELECT uri, media_type, bytes FROM claimcheck.blobs WHERE uri = :uri;

@@ -1,0 +1,80 @@
+-- name: work
+SELECT
+  EXISTS (SELECT FROM claimcheck.ready WHERE deadline_at <= now) AS expired,
+  EXISTS (SELECT FROM claimcheck.scheduled WHERE due <= now) AS due,
+  EXISTS (SELECT FROM claimcheck.leases WHERE hard_stop <= now - 2 * :grace_ms::bigint) AS overdue,
+  EXISTS (SELECT FROM claimcheck.idempotency WHERE ended_at <= now - :idempotency_ms::bigint) AS forgotten,
+  EXISTS (SELECT FROM claimcheck.sessions WHERE reaped_at IS NOT NULL OR expires_at <= now)
+    OR EXISTS (
+      SELECT FROM claimcheck.leases l
+      WHERE NOT EXISTS (SELECT FROM claimcheck.sessions s WHERE s.session = l.session)
+    ) AS silent
+FROM claimcheck.now_ms() AS now;
+
+-- name: expired
+SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
+  NULL AS token, NULL AS session, NULL AS worker, NULL AS since, r.now
+FROM (
+  SELECT r.job, now FROM claimcheck.now_ms() AS now CROSS JOIN LATERAL (
+    SELECT job FROM claimcheck.ready WHERE deadline_at <= now ORDER BY deadline_at LIMIT :limit::bigint
+  ) r
+) r JOIN claimcheck.jobs j ON j.number = r.job;
+
+-- name: overdue
+-- An attempt's own worker settles it one grace after its hard stop; the sweep waits for a second one, so that it does not
+-- overtake a settlement that is on its way.
+SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
+  l.token, l.session, l.worker, l.since, now
+FROM claimcheck.now_ms() AS now
+JOIN claimcheck.leases l ON l.hard_stop <= now - 2 * :grace_ms::bigint
+JOIN claimcheck.jobs j ON j.number = l.job
+LIMIT :limit::bigint;
+
+-- name: held
+SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
+  l.token, l.session, l.worker, l.since, claimcheck.now_ms() AS now
+FROM claimcheck.leases l JOIN claimcheck.jobs j ON j.number = l.job
+WHERE l.session = :session
+LIMIT :limit::bigint;
+
+-- name: silent
+-- The longest silent session, marked. A lease whose session has no row counts as one that is marked.
+WITH longest AS (
+  SELECT session FROM claimcheck.sessions
+  WHERE reaped_at IS NOT NULL OR expires_at <= claimcheck.now_ms()
+  ORDER BY expires_at LIMIT 1
+), marked AS (
+  UPDATE claimcheck.sessions s SET reaped_at = claimcheck.now_ms() FROM longest g
+  WHERE s.session = g.session AND s.reaped_at IS NULL AND s.expires_at <= claimcheck.now_ms()
+  RETURNING s.session
+)
+SELECT session FROM marked
+UNION ALL SELECT s.session FROM claimcheck.sessions s JOIN longest g ON g.session = s.session WHERE s.reaped_at IS NOT NULL
+UNION ALL SELECT l.session FROM claimcheck.leases l
+  WHERE NOT EXISTS (SELECT FROM claimcheck.sessions s WHERE s.session = l.session)
+LIMIT 1;
+
+-- name: reap
+UPDATE claimcheck.sessions SET reaped_at = claimcheck.now_ms() WHERE session = :session AND reaped_at IS NULL;
+
+-- name: forgetSession
+WITH gone AS (
+  DELETE FROM claimcheck.sessions s
+  WHERE s.session = :session AND s.reaped_at IS NOT NULL
+    AND NOT EXISTS (SELECT FROM claimcheck.leases l WHERE l.session = s.session)
+  RETURNING s.session
+)
+DELETE FROM claimcheck.revocations r USING gone g WHERE r.session = g.session;
+
+-- name: forgetKeys
+DELETE FROM claimcheck.idempotency WHERE (tenant, name) IN (
+  SELECT tenant, name FROM claimcheck.idempotency
+  WHERE ended_at <= claimcheck.now_ms() - :idempotency_ms::bigint
+  LIMIT :limit::bigint FOR UPDATE SKIP LOCKED
+);
+
+-- name: nextDue
+SELECT greatest(0, min(due) - claimcheck.now_ms()) AS due_ms, min(due) AS due FROM claimcheck.scheduled;

@@ -1,0 +1,107 @@
+/**
+ * The store for many machines: a schema in a PostgreSQL database that any number of processes share.
+ *
+ * Nothing here decides what happens to a job: `moves.ts` applies what the domain decided. The database's clock is the only
+ * one; whatever a process's own clock says, no lease, due time or deadline depends on it.
+ */
+import type { NewJob } from '../../domain/accept.ts';
+import type { Rules } from '../../domain/decide.ts';
+import type { Enqueued, JobStore } from '../../ports/job-store.ts';
+import type { Store } from '../../ports/store.ts';
+import { actVerb } from './act.ts';
+import { claimVerb } from './claim.ts';
+import { Connection } from './connection.ts';
+import type { Executor } from './connection.ts';
+import type { StoreContext } from './context.ts';
+import { enqueueVerb, Intake } from './enqueue.ts';
+import { keyStore } from './keys.ts';
+import { Lanes } from './lanes.ts';
+import { listVerb } from './list.ts';
+import { listen } from './listener.ts';
+import { checkSchemaName, migrate } from './migrate.ts';
+import { Moves } from './moves.ts';
+import { readVerbs } from './reads.ts';
+import { sessionVerbs } from './sessions.ts';
+import { settleVerbs } from './settle.ts';
+import { prepared } from './statements.ts';
+import { sweepVerbs } from './sweep.ts';
+import { uploadStore } from './uploads.ts';
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database?sslmode=...` */
+  url: string;
+  /** The schema that holds the tables; made where it is missing. */
+  schema: string;
+  rules: Rules;
+  /** Called where another process, or this one, has told that jobs became claimable. Only a hint. */
+  onReady?: () => void;
+}
+
+/**
+ * @throws Error with a sentence for its operator where the schema is not ours, is newer than this version, or cannot be
+ * made by this role
+ * @throws StoreUnavailableError where the server cannot be reached
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { url, schema, onReady } = options;
+  checkSchemaName(schema);
+  const connection = new Connection(url, schema);
+  try {
+    await migrate(connection);
+    const context = assemble(connection, options);
+    const store = { ...verbs(context), description: describe(url, schema) };
+    await store.jobs.ping();
+    const listener = onReady === undefined ? null : listen({ url, channel: context.channel, onReady });
+    return {
+      ...store,
+      async close() {
+        await Promise.all([listener?.close(), connection.close()]);
+      },
+    };
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+function assemble(connection: Connection, { rules, schema }: PostgresStoreOptions): StoreContext {
+  const lanes = new Lanes(connection);
+  const moves = new Moves(connection, lanes, rules);
+  return { connection, lanes, moves, rules, channel: `${schema}_ready` };
+}
+
+function verbs(context: StoreContext): Pick<Store, 'jobs' | 'keys' | 'uploads'> {
+  return { jobs: jobStore(context), keys: keyStore(context), uploads: uploadStore(context) };
+}
+
+function jobStore(context: StoreContext): JobStore {
+  const intake = new Intake(context);
+  const { touch } = prepared<{ touch: never }>(context.connection, 'ping');
+  return {
+    enqueue: enqueueVerb(intake),
+    enqueueWithin: (tx, jobs) => enqueueWithin(intake, tx, jobs),
+    claim: claimVerb(context),
+    act: actVerb(context),
+    list: listVerb(context),
+    ...sessionVerbs(context),
+    ...settleVerbs(context),
+    ...sweepVerbs(context),
+    ...readVerbs(context),
+    ping: async () => void (await touch.count({})),
+  };
+}
+
+async function enqueueWithin(intake: Intake, tx: unknown, jobs: NewJob[]): Promise<Enqueued> {
+  const client = tx as Executor | null;
+  if (typeof client?.query !== 'function') {
+    throw new TypeError('`tx` has to be a client of the package pg, within a transaction');
+  }
+  return intake.enqueueWithin(client, jobs);
+}
+
+/** For people, and without the password. */
+function describe(url: string, schema: string): string {
+  if (!URL.canParse(url)) return `postgres, schema ${schema}`;
+  const { host, pathname } = new URL(url);
+  return `postgres ${host}${pathname}, schema ${schema}`;
+}
