@@ -27,7 +27,7 @@ const CONTENDED_TRIES = 5;
 
 const PINNED = `
   SET plan_cache_mode = force_generic_plan; SET jit = off;
-  SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+  SET enable_seqscan = off; SET enable_mergejoin = off;
   SET default_transaction_isolation = 'read committed'; SET statement_timeout = ${STATEMENT_MS}`;
 
 export interface Answer {
@@ -45,10 +45,7 @@ const INT8 = 20;
 
 /** Numbers of 64 bits come as numbers: none of ours passes 2^53. */
 const types = {
-  getTypeParser: (
-    oid: Parameters<typeof standardTypes.getTypeParser>[0],
-    format?: 'text' | 'binary',
-  ): unknown => (oid === (INT8 as typeof oid) ? Number : standardTypes.getTypeParser(oid, format ?? 'text')),
+  getTypeParser: (oid: number): unknown => (oid === INT8 ? Number : standardTypes.getTypeParser(oid)),
 };
 
 export class Connection {

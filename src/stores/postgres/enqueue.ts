@@ -20,17 +20,25 @@ const STATEMENT_CHARACTERS = 8 * 1024 ** 2;
 const KEY_TRIES = 5;
 
 interface Checked {
+  number: number;
   job: NewJob;
   accepted: Accepted;
 }
 
 interface LookRow extends KeyEntry {
   now: number;
+  /** As text, since arrays of 64 bit numbers have no parser of ours. */
+  numbers: string[];
   tenant: string | null;
   name: string;
 }
 
-type Found = Map<string, KeyEntry>;
+interface Look {
+  now: number;
+  /** Taken from the front. */
+  numbers: number[];
+  found: Map<string, KeyEntry>;
+}
 
 export class Intake {
   readonly #context: StoreContext;
@@ -64,17 +72,18 @@ export class Intake {
   }
 
   async #take(requests: NewJob[][], on?: Executor): Promise<Enqueued[]> {
-    const { now, found } = await this.#look(requests.flat(), on);
+    const look = await this.#look(requests.flat(), on);
     const taken: Checked[] = [];
-    const answers = requests.map((jobs) => this.#check(jobs, now, found, taken));
-    if (taken.length > 0) await this.#write(taken, now, on);
+    const answers = requests.map((jobs) => this.#check(jobs, look, taken));
+    if (taken.length > 0) await this.#write(taken, look.now, on);
     return answers;
   }
 
-  async #look(jobs: NewJob[], on?: Executor): Promise<{ now: number; found: Found }> {
+  async #look(jobs: NewJob[], on?: Executor): Promise<Look> {
     const keyed = jobs.filter((job) => job.idempotency !== null);
     const rows = await this.#sql.look.all(
       {
+        count: jobs.length,
         tenants: names(keyed.map((job) => job.tenant)),
         names: texts(keyed.map((job) => quoted(job.idempotency?.key ?? ''))),
       },
@@ -82,18 +91,20 @@ export class Intake {
     );
     const known = rows.filter((row) => row.tenant !== null);
     const found = new Map(known.map((row) => [`${row.tenant} ${row.name}`, row]));
-    return { now: rows[0]?.now ?? 0, found };
+    const [any] = rows;
+    if (any === undefined) throw new Error('the database told no time');
+    return { now: any.now, numbers: any.numbers.map(Number), found };
   }
 
   /** Takes all of one caller's jobs, or none. */
-  #check(jobs: NewJob[], now: number, found: Found, taken: Checked[]): Enqueued {
+  #check(jobs: NewJob[], { now, numbers: free, found }: Look, taken: Checked[]): Enqueued {
     const known = repeated(jobs, ({ tenant, name }) => found.get(`${tenant} ${name}`));
     if (known !== null) return known;
     const checked: Checked[] = [];
     for (const [index, job] of jobs.entries()) {
       const { accepted, issues } = accept(job, this.#context.rules.caps, now);
       if (accepted === null) return { outcome: 'invalid', index, issues };
-      checked.push({ job, accepted });
+      checked.push({ job, accepted, number: free[taken.length + index] ?? 0 });
     }
     taken.push(...checked);
     for (const { tenant, idempotency, jobId } of jobs) {
@@ -115,6 +126,7 @@ export class Intake {
         now,
         channel: this.#context.channel,
         lanes: numbers(lanes),
+        numbers: numbers(taken.map(({ number }) => number)),
         ids: names(jobs.map((job) => job.jobId)),
         priorities: numbers(jobs.map((job) => job.priority)),
         timeouts: numbers(limits.map((one) => one.timeoutMs)),
@@ -127,8 +139,8 @@ export class Intake {
         input_refs: names(jobs.map((job) => job.inputRef ?? '')),
         inputs_sha256: names(jobs.map((job) => job.inputSha256)),
         events: texts(taken.map(({ accepted }) => toLines([accepted.event]))),
-        ...keyColumns(jobs),
-        ...labelColumns(jobs),
+        ...keyColumns(taken),
+        ...labelColumns(taken),
       },
       on,
     );
@@ -143,30 +155,32 @@ export function enqueueVerb(intake: Intake): JobStore['enqueue'] {
   return (requests) => intake.enqueue(requests);
 }
 
-function keyColumns(jobs: NewJob[]) {
-  const keys = jobs.flatMap(({ tenant, idempotency }, index) =>
-    idempotency === null ? [] : [{ ...idempotency, tenant, job: index + 1 }],
+function keyColumns(taken: Checked[]) {
+  const keys = taken.flatMap(({ job, number }) =>
+    job.idempotency === null ? [] : [{ ...job.idempotency, ...job, number }],
   );
   return {
-    key_jobs: numbers(keys.map(({ job }) => job)),
     key_tenants: names(keys.map(({ tenant }) => tenant)),
     key_names: texts(keys.map(({ key }) => quoted(key))),
     key_requests: names(keys.map(({ requestSha256 }) => requestSha256)),
+    key_numbers: numbers(keys.map(({ number }) => number)),
+    key_ids: names(keys.map(({ jobId }) => jobId)),
   };
 }
 
-function labelColumns(jobs: NewJob[]) {
-  const labels = jobs.flatMap(({ tenant, labels: own }, index) =>
-    Object.entries(own).map(([name, value]) => ({ tenant, name, value, job: index + 1 })),
+function labelColumns(taken: Checked[]) {
+  const labels = taken.flatMap(({ job, number }) =>
+    Object.entries(job.labels).map(([name, value]) => ({ tenant: job.tenant, name, value, number })),
+  );
+  const own = taken.map(({ job }) =>
+    Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels),
   );
   return {
-    labels: texts(
-      jobs.map((job) => (Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels))),
-    ),
-    label_jobs: numbers(labels.map(({ job }) => job)),
+    labels: texts(own),
     label_tenants: names(labels.map(({ tenant }) => tenant)),
     label_names: texts(labels.map(({ name }) => quoted(name))),
     label_values: texts(labels.map(({ value }) => quoted(value))),
+    label_numbers: numbers(labels.map(({ number }) => number)),
   };
 }
 

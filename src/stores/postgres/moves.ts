@@ -101,13 +101,14 @@ export class Moves {
       own.map((blob) => ({ ...blob, job: row.number })),
     );
     return this.#sql.end.all({
-      ...common(planned),
+      ...this.#common(planned),
       tokens: numbers(planned.map(({ row }) => row.token)),
       statuses: texts(planned.map(({ move }) => move.to)),
       places: numbers(planned.map(({ row, move }) => placeAfter(row, move))),
       dues: numbers(planned.map(({ move }) => move.due)),
       attempts: numbers(planned.map(({ move }) => move.attempt)),
       used: numbers(planned.map(({ move }) => move.used)),
+      sinces: numbers(planned.map(({ row }) => row.since)),
       artifact: texts(planned.map(({ move }) => orNull(move.artifact))),
       artifacts: texts(
         planned.map(({ move }) => (move.artifacts.length === 0 ? null : JSON.stringify(move.artifacts))),
@@ -122,7 +123,7 @@ export class Moves {
 
   #bury(planned: readonly Planned[]): Promise<Numbered[]> {
     return this.#sql.bury.all({
-      ...common(planned),
+      ...this.#common(planned),
       seen: numbers(planned.map(({ row }) => row.event_count)),
     });
   }
@@ -150,24 +151,25 @@ export class Moves {
     });
   }
 
+  #common(planned: readonly Planned[]) {
+    const events = planned.map(({ row, move }) => [...leaseEvents(row), ...move.events]);
+    const deaths = planned.map(({ row, move }) => (move.to === 'dead_letter' ? shownError(row, move) : null));
+    return {
+      now: planned[0]?.row.now ?? null,
+      jobs: numbers(planned.map(({ row }) => row.number)),
+      event_counts: numbers(events.map((lines) => lines.length)),
+      events: texts(events.map(toLines)),
+      tenants: names(planned.map(({ row }) => this.#lanes.get(row.lane).tenant)),
+      errors: texts(planned.map(({ move }) => toLines(move.errors))),
+      decisions: texts(planned.map(({ move }) => orNull(move.decision))),
+      codes: texts(deaths.map((death) => death?.code ?? null)),
+      shown: texts(deaths.map((death) => death?.error ?? null)),
+    };
+  }
+
   #moved(row: SeenRow, move: Move, { revoke }: { revoke: boolean }): Moved {
     return movedOf(row, this.#lanes.get(row.lane), move, revoke ? row.session : null);
   }
-}
-
-function common(planned: readonly Planned[]) {
-  const events = planned.map(({ row, move }) => [...leaseEvents(row), ...move.events]);
-  const deaths = planned.map(({ row, move }) => (move.to === 'dead_letter' ? shownError(row, move) : null));
-  return {
-    now: planned[0]?.row.now ?? null,
-    jobs: numbers(planned.map(({ row }) => row.number)),
-    event_counts: numbers(events.map((lines) => lines.length)),
-    events: texts(events.map(toLines)),
-    errors: texts(planned.map(({ move }) => toLines(move.errors))),
-    decisions: texts(planned.map(({ move }) => orNull(move.decision))),
-    codes: texts(deaths.map((death) => death?.code ?? null)),
-    shown: texts(deaths.map((death) => death?.error ?? null)),
-  };
 }
 
 function orNull(value: object | null): string | null {

@@ -1,6 +1,6 @@
 /** The ends of attempts, and how far they are: each fenced by the token of its lease. */
 import type { JobStore, Settled, Settlement } from '../../ports/job-store.ts';
-import { isPlain, names, numbers } from './columns.ts';
+import { isPlain, names } from './columns.ts';
 import type { StoreContext } from './context.ts';
 import { isTaken } from './errors.ts';
 import type { Planned, SeenRow } from './moves.ts';
@@ -13,10 +13,7 @@ export function settleVerbs({ connection, moves }: StoreContext): Pick<JobStore,
   const sql = prepared<{ held: SeenRow; progress: never }>(connection, 'settle');
 
   async function settle(settlements: Settlement[]): Promise<Settled[]> {
-    const rows = await sql.held.all({
-      ids: names(settlements.map(({ jobId }) => jobId)),
-      tokens: numbers(settlements.map(({ token }) => token)),
-    });
+    const rows = await sql.held.all({ ids: names(settlements.map(({ jobId }) => jobId)) });
     const held = new Map(rows.map((row) => [keyOf(row.id, row.token), row]));
     const planned = settlements.map((settlement) => plan(settlement, held));
     const moved = await applied(planned.filter((one) => one !== null));

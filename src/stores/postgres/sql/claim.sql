@@ -31,7 +31,7 @@ WITH alive AS MATERIALIZED (
   SELECT p.*, j.id, j.attempt, j.used, j.replays, j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision,
     j.input, j.input_ref, j.labels, CASE WHEN p.live THEN nextval('claimcheck.lease_tokens') END AS token
   FROM (SELECT lane, rank, place, job, live, now FROM picked ORDER BY lane, rank, place, job) p
-  JOIN claimcheck.jobs j ON j.number = p.job
+  CROSS JOIN LATERAL (SELECT * FROM claimcheck.jobs j WHERE j.number = p.job OFFSET 0) j
 ), leased AS (
   INSERT INTO claimcheck.leases (job, token, since, hard_stop, attempt, session, worker)
   SELECT job, token, now, least(now + timeout_ms, deadline_at), attempt + 1, :session, :worker FROM found WHERE live

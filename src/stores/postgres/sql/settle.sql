@@ -1,10 +1,13 @@
 -- name: held
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
   j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
-  l.token, l.session, l.worker, l.since, claimcheck.now_ms() AS now
-FROM unnest(string_to_array(:ids, E'\x1e', ''), :tokens::bigint[]) AS s(id, token)
-JOIN claimcheck.jobs j ON j.id = s.id
-JOIN claimcheck.leases l ON l.job = j.number AND l.token = s.token;
+  l.token, l.session, l.worker, l.since, c.now
+FROM (SELECT claimcheck.now_ms() AS now OFFSET 0) c
+CROSS JOIN claimcheck.jobs j
+CROSS JOIN LATERAL (
+  SELECT l.token, l.session, l.worker, l.since FROM claimcheck.leases l WHERE l.job = j.number OFFSET 0
+) l
+WHERE j.id = ANY (string_to_array(:ids, E'\x1e', ''));
 
 -- name: progress
 UPDATE claimcheck.leases
