@@ -45,7 +45,10 @@ const INT8 = 20;
 
 /** Numbers of 64 bits come as numbers: none of ours passes 2^53. */
 const types = {
-  getTypeParser: (oid: number): unknown => (oid === INT8 ? Number : standardTypes.getTypeParser(oid)),
+  getTypeParser(oid: Parameters<typeof standardTypes.getTypeParser>[0]): unknown {
+    const wide: number = oid;
+    return wide === INT8 ? Number : standardTypes.getTypeParser(oid);
+  },
 };
 
 export class Connection {

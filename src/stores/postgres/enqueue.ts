@@ -51,22 +51,23 @@ export class Intake {
 
   async enqueue(requests: NewJob[][]): Promise<Enqueued[]> {
     const answers: Enqueued[] = [];
-    for (const part of parts(requests)) {
-      for (let tries = 1; ; tries += 1) {
-        try {
-          answers.push(...(await this.#take(part)));
-          break;
-        } catch (error) {
-          if (!isTaken(error, 'idempotency_key') || tries === KEY_TRIES) throw error;
-        }
-      }
-    }
+    for (const part of parts(requests)) answers.push(...(await untilFree(() => this.#take(part))));
     return answers;
   }
 
-  /** Within the transaction that `client` is in; one that another has just written a key of is undone by its owner. */
+  /** Within the transaction that `client` is in, which goes on whatever we meet there. */
   async enqueueWithin(client: Executor, jobs: NewJob[]): Promise<Enqueued> {
-    const [answer] = await this.#take([jobs], client);
+    const [answer] = await untilFree(async () => {
+      await client.query({ text: 'SAVEPOINT claimcheck_enqueue' });
+      try {
+        return await this.#take([jobs], client);
+      } catch (error) {
+        await client.query({ text: 'ROLLBACK TO SAVEPOINT claimcheck_enqueue' });
+        throw error;
+      } finally {
+        await client.query({ text: 'RELEASE SAVEPOINT claimcheck_enqueue' });
+      }
+    });
     if (answer === undefined) throw new Error('an enqueue went without an answer');
     return answer;
   }
@@ -153,6 +154,17 @@ export class Intake {
 
 export function enqueueVerb(intake: Intake): JobStore['enqueue'] {
   return (requests) => intake.enqueue(requests);
+}
+
+/** Again where somebody else has written one of the keys in between: the next look finds it. */
+async function untilFree<T>(take: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await take();
+    } catch (error) {
+      if (!isTaken(error, 'idempotency_key') || tries === KEY_TRIES) throw error;
+    }
+  }
 }
 
 function keyColumns(taken: Checked[]) {

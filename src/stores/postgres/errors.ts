@@ -2,6 +2,11 @@
 import { DatabaseError } from 'pg';
 import { StorageFullError, StoreUnavailableError } from '../../ports/job-store.ts';
 
+/** The schema cannot be used as it is; the message says why and what to do, to whoever operates it. */
+export class SchemaRefusedError extends Error {
+  override readonly name = 'SchemaRefusedError';
+}
+
 const DISK_FULL = '53100';
 const UNIQUE_VIOLATION = '23505';
 const SERIALIZATION_FAILURE = '40001';
@@ -24,6 +29,8 @@ const UNAVAILABLE = [
   DEADLOCK,
   'XX001',
 ];
+
+const OURS = [StoreUnavailableError, StorageFullError, SchemaRefusedError];
 
 function sqlState(error: unknown): string | null {
   return error instanceof DatabaseError ? (error.code ?? '') : null;
@@ -52,7 +59,7 @@ export function leavesConnectionUsable(error: unknown): boolean {
  */
 export function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError) return error;
-  if (error instanceof StoreUnavailableError || error instanceof StorageFullError) return error;
+  if (OURS.some((known) => error instanceof known)) return error;
   const code = sqlState(error);
   const options = { cause: error };
   if (code === DISK_FULL) return new StorageFullError('the disk that holds the store is full', options);

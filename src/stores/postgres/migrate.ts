@@ -5,6 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Connection } from './connection.ts';
+import { SchemaRefusedError } from './errors.ts';
 import { inSchema } from './statements.ts';
 
 const DIRECTORY = new URL('migrations/', import.meta.url);
@@ -26,7 +27,7 @@ interface Query {
 
 export function checkSchemaName(schema: string): void {
   if (SCHEMA_NAME.test(schema) && !schema.startsWith('pg_')) return;
-  throw new Error(
+  throw new SchemaRefusedError(
     `${JSON.stringify(schema)} cannot be the store's schema: ` +
       'a small letter or _ and up to 50 small letters, digits or _ can, unless they begin with pg_',
   );
@@ -34,7 +35,7 @@ export function checkSchemaName(schema: string): void {
 
 /**
  * Applies what is outstanding.
- * @throws Error where the schema belongs to something else or to a newer version, or this role may not migrate it
+ * @throws SchemaRefusedError where the schema belongs to something else or to a newer version, or this role may not migrate it
  */
 export async function migrate(connection: Connection): Promise<void> {
   const { schema } = connection;
@@ -85,7 +86,7 @@ async function versionOf(client: Query, schema: string): Promise<number | null> 
   const { rows } = await client.query(`SELECT max(version) AS version FROM "${schema}".migrations`);
   const version = Number(rows[0]?.['version'] ?? 0);
   if (version <= schemaVersion()) return version;
-  throw new Error(
+  throw new SchemaRefusedError(
     `the schema ${schema} was written by a newer version of Claimcheck (its tables are version ${version}, ` +
       `this one knows ${schemaVersion()}); start that version, or give another schema`,
   );
@@ -97,7 +98,7 @@ async function foundation(client: Query, schema: string): Promise<string[]> {
      FROM pg_namespace n WHERE nspname = '${schema}'`,
   );
   if (Number(rows[0]?.['relations'] ?? 0) > 0) {
-    throw new Error(`the schema ${schema} holds tables of another program; give another schema`);
+    throw new SchemaRefusedError(`the schema ${schema} holds tables of another program; give another schema`);
   }
   const table = `CREATE TABLE "${schema}".migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());`;
   return rows.length === 0 ? [`CREATE SCHEMA "${schema}";`, table] : [table];
@@ -107,7 +108,7 @@ async function foundation(client: Query, schema: string): Promise<string[]> {
 function asRefusal(error: unknown, schema: string): unknown {
   const denied = error instanceof Error && 'code' in error && error.code === '42501';
   if (!denied) return error;
-  return new Error(
+  return new SchemaRefusedError(
     `this role may not make the tables of the schema ${schema} (${error.message}); ` +
       'run `claimcheck migrate` once with a role that may',
     { cause: error },

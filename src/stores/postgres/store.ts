@@ -38,7 +38,7 @@ export interface PostgresStoreOptions {
 }
 
 /**
- * @throws Error with a sentence for its operator where the schema is not ours, is newer than this version, or cannot be
+ * @throws SchemaRefusedError with a sentence for its operator where the schema is not ours, is newer than this version, or cannot be
  * made by this role
  * @throws StoreUnavailableError where the server cannot be reached
  */

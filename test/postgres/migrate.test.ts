@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Store } from '../../src/ports/store.ts';
+import { Connection } from '../../src/stores/postgres/connection.ts';
+import { dryRun, schemaVersion } from '../../src/stores/postgres/migrate.ts';
+import { openPostgresStore } from '../../src/stores/postgres/store.ts';
+import { Fixture } from '../../src/testkit/store/fixture.ts';
+import { RULES } from '../../src/testkit/store/sqlite.ts';
+import { databaseUrl, dropSchema, newSchema, withClient } from './database.ts';
+
+let url: string;
+let schema: string;
+
+beforeEach(async () => {
+  url = await databaseUrl();
+  schema = newSchema();
+});
+
+afterEach(() => dropSchema(schema));
+
+function open(changes: { url?: string; schema?: string } = {}): Promise<Store> {
+  return openPostgresStore({ url, schema, rules: RULES, ...changes });
+}
+
+function query(sql: string): Promise<unknown[]> {
+  return withClient(async (client) => (await client.query(sql)).rows as unknown[]);
+}
+
+it('of ten that open an empty database at the same moment one migrates, and none fails', async () => {
+  const stores = await Promise.all(Array.from({ length: 10 }, () => open()));
+  await Promise.all(stores.map((store) => store.jobs.ping()));
+  expect(await query(`SELECT version FROM "${schema}".migrations`)).toEqual([{ version: schemaVersion() }]);
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+it('a migration is applied once, and a second opening finds everything there', async () => {
+  const first = await open();
+  const f = new Fixture({ store: first, advance: () => {}, dispose: () => first.close() });
+  const jobId = await f.enqueueOne();
+  await first.close();
+  const second = await open();
+  expect((await second.jobs.status({ tenant: 'default', jobId }))?.status).toBe('queued');
+  await second.close();
+});
+
+it('a schema of a newer version is refused in one sentence, and is not touched', async () => {
+  await (await open()).close();
+  await query(`INSERT INTO "${schema}".migrations (version) VALUES (9999)`);
+  await expect(open()).rejects.toThrow(
+    /^the schema .* was written by a newer version of Claimcheck .*9999.*$/,
+  );
+  await query(`DELETE FROM "${schema}".migrations WHERE version = 9999`);
+  await (await open()).close();
+});
+
+it('a schema that holds tables of another program is refused, and gets none of ours', async () => {
+  await query(`CREATE SCHEMA "${schema}"`);
+  await query(`CREATE TABLE "${schema}".theirs (a integer)`);
+  await expect(open()).rejects.toThrow('tables of another program');
+  const tables = await query(`SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`);
+  expect(tables).toEqual([{ tablename: 'theirs' }]);
+});
+
+it('an empty schema that an administrator made is used', async () => {
+  await query(`CREATE SCHEMA "${schema}"`);
+  await (await open()).close();
+});
+
+it('the dry run shows the SQL that would run, changes nothing, and is empty afterwards', async () => {
+  const connection = new Connection(url, schema);
+  const sql = await dryRun(connection);
+  expect(sql).toContain(`CREATE SCHEMA "${schema}";`);
+  expect(sql).toContain(`CREATE TABLE "${schema}".jobs`);
+  expect(await query(`SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`)).toEqual([]);
+  await query(sql);
+  expect(await dryRun(connection)).toBe('');
+  await connection.close();
+  await (await open()).close();
+});
+
+it('a role that may create nothing uses what was migrated, and is told what to do where it was not', async () => {
+  const role = `${schema}_role`;
+  await query(`CREATE ROLE "${role}" LOGIN`);
+  const restricted = new URL(url);
+  restricted.username = role;
+  try {
+    await query(`REVOKE CREATE ON DATABASE "${restricted.pathname.slice(1)}" FROM PUBLIC`);
+    await expect(open({ url: restricted.href })).rejects.toThrow(
+      /may not make the tables .* run `claimcheck migrate` once/,
+    );
+    await (await open()).close();
+    await query(`GRANT USAGE ON SCHEMA "${schema}" TO "${role}"`);
+    await query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "${schema}" TO "${role}"`);
+    await query(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA "${schema}" TO "${role}"`);
+    const store = await open({ url: restricted.href });
+    const f = new Fixture({ store, advance: () => {}, dispose: () => store.close() });
+    const claimed = await f.running('ses_1');
+    expect((await f.complete(claimed)).moved?.status).toBe('completed');
+    await store.close();
+  } finally {
+    await query(`DROP OWNED BY "${role}"`);
+    await query(`DROP ROLE "${role}"`);
+  }
+});
+
+it('a name that is no plain identifier is refused before anything is asked', async () => {
+  for (const name of ['', 'Claim', 'a-b', 'a"b', 'pg_mine', 'x'.repeat(60)]) {
+    await expect(open({ schema: name })).rejects.toThrow("cannot be the store's schema");
+  }
+});
+
+it('what people read of a store does not hold its password', async () => {
+  const withPassword = new URL(url);
+  withPassword.password = 'secret';
+  const store = await open({ url: withPassword.href });
+  expect(store.description).toMatch(/^postgres .*, schema test_/);
+  expect(store.description).not.toContain('secret');
+  await store.close();
+});
