@@ -3,7 +3,6 @@
  * by itself after every break, and then gives one hint for all that it may have missed. Behind a pooler that lends sessions
  * by the transaction nothing can be heard, and polling has to do.
  */
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { clientConfig, destroy, isBehindPooler } from './connection.ts';
@@ -56,7 +55,7 @@ async function listenOnce(
   const client = new Client(clientConfig(url));
   client.on('error', () => {}); // the end that follows is what counts
   client.on('notification', () => onReady());
-  const ended = once(client, 'end');
+  const ended = new Promise<void>((resolve) => void client.once('end', () => resolve()));
   const cut = () => destroy(client);
   closing.addEventListener('abort', cut, { once: true });
   try {

@@ -1,0 +1,196 @@
+/** What becomes of the store when its connections do not: on a server of its own, which the tests may end. */
+import { DatabaseError } from 'pg';
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it, vi } from 'vitest';
+import type { Store } from '../../src/ports/store.ts';
+import { asStoreError } from '../../src/stores/postgres/errors.ts';
+import { openPostgresStore } from '../../src/stores/postgres/store.ts';
+import { Fixture } from '../../src/testkit/store/fixture.ts';
+import { RULES } from '../../src/testkit/store/sqlite.ts';
+import { newSchema, withClient } from './database.ts';
+import { startProxy } from './proxy.ts';
+import { startServer } from './server.ts';
+import type { Server } from './server.ts';
+
+let server: Server;
+let store: Store;
+let f: Fixture;
+let schema: string;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+
+afterAll(() => server.stop());
+
+beforeEach(async () => {
+  schema = newSchema();
+  store = await open(server.url);
+  f = new Fixture({ store, advance: () => {}, dispose: () => store.close() });
+});
+
+afterEach(() => store.close());
+
+function open(url: string, onReady?: () => void): Promise<Store> {
+  return openPostgresStore({ url, schema, rules: RULES, ...(onReady === undefined ? {} : { onReady }) });
+}
+
+const UNAVAILABLE = { name: 'StoreUnavailableError' };
+
+function endConnections(): Promise<unknown> {
+  const sql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'claimcheck'`;
+  return withClient((client) => client.query(sql), server.url);
+}
+
+/** A lock that no statement of the store gets past, for as long as `body` runs. */
+function withLockedTables<T>(body: () => Promise<T>): Promise<T> {
+  return withClient(async (client) => {
+    await client.query('BEGIN');
+    await client.query(`LOCK TABLE "${schema}".jobs, "${schema}".pings`);
+    return body();
+  }, server.url);
+}
+
+describe('connections', () => {
+  it('that an administrator ends are replaced, and nothing else is noticed', async () => {
+    const jobId = await f.enqueueOne();
+    await endConnections();
+    await expect.poll(() => f.statusOf(jobId).catch(() => 'away')).toBe('queued');
+  });
+
+  it('that end amid a statement reject it as unavailable', async () => {
+    await withLockedTables(async () => {
+      let ended: unknown = null;
+      const ping = store.jobs.ping().catch((error: unknown) => {
+        ended = error;
+      });
+      await expect.poll(() => endConnections().then(() => ended)).toMatchObject(UNAVAILABLE);
+      await ping;
+    });
+    await expect
+      .poll(() =>
+        store.jobs.ping().then(
+          () => 'answers',
+          () => 'away',
+        ),
+      )
+      .toBe('answers');
+  });
+
+  it('come back by themselves after a server that crashed, and nothing that was acknowledged is lost', async () => {
+    const claimed = await f.running('ses_1');
+    const waiting = await f.enqueueOne();
+    await server.restart('immediate');
+    await expect.poll(() => f.statusOf(waiting).catch(() => 'away')).toBe('queued');
+    expect((await f.complete(claimed)).moved?.status).toBe('completed');
+  });
+
+  it('that cannot be made are said to be unavailable, at once and without a password', async () => {
+    const closed = await startProxy(server.url);
+    closed.close();
+    const url = new URL(closed.url);
+    url.password = 'secret';
+    const error: unknown = await open(url.href).catch((reason: unknown) => reason);
+    expect(error).toMatchObject(UNAVAILABLE);
+    expect(String(error)).not.toContain('secret');
+  });
+
+  it('close in bounded time while a statement hangs, and the statement rejects', async () => {
+    await withLockedTables(async () => {
+      const rejected = expect(store.jobs.ping()).rejects.toMatchObject(UNAVAILABLE);
+      await expect
+        .poll(() =>
+          withClient(async (client) => {
+            const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".pings%'`;
+            return (await client.query(sql)).rowCount;
+          }, server.url),
+        )
+        .toBe(1);
+      const from = performance.now();
+      await store.close();
+      expect(performance.now() - from).toBeLessThan(5000);
+      await rejected;
+    });
+  });
+
+  it('through a pooler keep no session state, and everything works', async () => {
+    const proxy = await startProxy(server.url, { pooler: true });
+    const pooled = await open(proxy.url, () => expect.unreachable('a pooler cannot pass on what it hears'));
+    const own = new Fixture({ store: pooled, advance: () => {}, dispose: () => pooled.close() });
+    const claimed = await own.running('ses_1', { labels: { order: '17' } });
+    expect((await own.complete(claimed)).moved?.status).toBe('completed');
+    expect(proxy.sent()).toContain('FOR UPDATE SKIP LOCKED');
+    expect(proxy.sent()).not.toMatch(/plan_cache_mode|claim\.take|LISTEN/);
+    await pooled.close();
+    proxy.close();
+  });
+});
+
+describe('time', () => {
+  it("is the database's, whatever the clock of the process says", async () => {
+    const real = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: real + 3_600_000 });
+    try {
+      const claimed = await f.running('ses_1');
+      const { createdAt, lease } = await f.job(claimed.jobId);
+      expect(Math.abs(createdAt - real)).toBeLessThan(60_000);
+      expect(lease?.until).toBeLessThan(real + 60_000);
+      expect((await f.sweep()).moved).toEqual([]);
+      expect((await f.jobs.renew({ session: 'ses_1' })).lost).toBe(false);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe('wake-ups', () => {
+  it('tell of the first job that waits, not of those behind it, and of nothing that waits for its time', async () => {
+    let heard = 0;
+    const listening = await open(server.url, () => {
+      heard += 1;
+    });
+    await expect.poll(() => heard).toBe(1); // the connection itself
+    await f.enqueueOne();
+    await expect.poll(() => heard).toBe(2);
+    await f.enqueue({}, {}, {});
+    await f.enqueueOne({ workflow: 'other', runAt: Date.now() + 60_000 });
+    await f.enqueueOne({ workflow: 'last' });
+    await expect.poll(() => heard).toBe(3);
+    await listening.close();
+  });
+
+  it('come again after the connection broke', async () => {
+    let heard = 0;
+    const listening = await open(server.url, () => {
+      heard += 1;
+    });
+    await expect.poll(() => heard).toBe(1);
+    await endConnections();
+    await expect.poll(() => heard, { timeout: 10_000 }).toBe(2);
+    await expect
+      .poll(() =>
+        f.enqueueOne().then(
+          () => 'accepted',
+          () => 'away',
+        ),
+      )
+      .toBe('accepted');
+    await expect.poll(() => heard).toBe(3);
+    await listening.close();
+  });
+});
+
+describe('errors', () => {
+  it('of the server are told apart: full, away, and mistakes of our own', () => {
+    const coded = (code: string) => Object.assign(new DatabaseError('text', 4, 'error'), { code });
+    expect(asStoreError(coded('53100'))).toMatchObject({ name: 'StorageFullError' });
+    for (const code of ['08006', '53300', '57P01', '57014', '25006', '40P01', '55P03', '28P01']) {
+      expect(asStoreError(coded(code))).toMatchObject(UNAVAILABLE);
+    }
+    const mistake = coded('42601');
+    expect(asStoreError(mistake)).toBe(mistake);
+    expect(asStoreError(new TypeError('ours'))).toBeInstanceOf(TypeError);
+    expect(asStoreError(new AggregateError([new Error('connect ECONNREFUSED ::1:1')]))).toMatchObject({
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+});
