@@ -37,6 +37,8 @@ export interface Host {
   /** Whether all six cases passed. */
   demo(): Promise<boolean>;
   migrate(flags: Flags): Promise<{ description: string; version: number }>;
+  /** The SQL that `migrate` would run; empty where the store is up to date. */
+  migrationSql(flags: Flags): Promise<string>;
   /**
    * The API where its address is given, else the store in the data directory.
    * @throws Problem where neither can be used

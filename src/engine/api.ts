@@ -83,7 +83,11 @@ export interface EngineApi {
   enqueue(
     caller: Caller,
     request: JobRequest,
-    options?: { idempotencyKey?: string | undefined },
+    options?: {
+      idempotencyKey?: string | undefined;
+      /** The caller's own transaction, in which the job is written. Workers hear of it once that commits. */
+      tx?: unknown;
+    },
   ): Promise<Result<Ticket>>;
   /** All or none; paths of errors start with `/jobs/<index>`. */
   enqueueBatch(

@@ -35,10 +35,14 @@ export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enq
     weigh: (jobs) => jobs.length,
   });
 
-  async function write(jobs: NewJob[], at: (index: number) => string): Promise<Result<Ticket[]>> {
-    const written = await commit(jobs);
+  async function write(
+    jobs: NewJob[],
+    at: (index: number) => string,
+    tx?: unknown,
+  ): Promise<Result<Ticket[]>> {
+    const written = await (tx === undefined ? commit(jobs) : writeWithin(deps.store, tx, jobs));
     if (written.outcome !== 'accepted') return refusedByStore(written, at);
-    deps.announce(written.moved);
+    if (tx === undefined) deps.announce(written.moved); // what its caller may still undo is not told of
     return ok(written.jobIds.map((jobId) => ({ jobId, status: 'queued' })));
   }
 
@@ -47,7 +51,7 @@ export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enq
       const checked = await check(deps, caller, request, '');
       if (!checked.ok) return checked;
       const job = { ...checked.value, idempotency: idempotency(options.idempotencyKey, request, '') };
-      const tickets = await write([job], () => '');
+      const tickets = await write([job], () => '', options.tx);
       return tickets.ok ? ok(tickets.value[0] as Ticket) : tickets;
     },
 
@@ -67,6 +71,13 @@ export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enq
       return write(jobs, at);
     },
   };
+}
+
+function writeWithin(store: JobStore, tx: unknown, jobs: NewJob[]): Promise<Enqueued> {
+  if (store.enqueueWithin === undefined) {
+    throw new TypeError('`tx` needs a store in PostgreSQL: the embedded store has no transactions to share');
+  }
+  return store.enqueueWithin(tx, jobs);
 }
 
 function mergeRefusals(refusals: Refused[]): Refused {

@@ -21,8 +21,12 @@ import { SETTINGS, allowedOf } from './setting-table.ts';
 import { createTelemetry } from './telemetry.ts';
 
 export interface ClaimcheckOptions {
-  /** Holds the store and the files; made where it is missing. `.claimcheck` by default. */
+  /** Holds the files, and the embedded store; made where it is missing. `.claimcheck` by default. */
   dataDir?: string;
+  /** `postgres://...`: a PostgreSQL database that holds the store instead. */
+  databaseUrl?: string;
+  /** Schema of the store in that database; made where it is missing. `claimcheck` by default. */
+  schema?: string;
   workflows: readonly WorkflowDefinition[];
   /** What `model` is in a workflow's `run`. */
   model?: Model;
@@ -48,6 +52,11 @@ export interface EnqueueOptions {
   labels?: Record<string, string>;
   /** The same key with an equal request gives the same ticket, and no second job. */
   idempotencyKey?: string;
+  /**
+   * A client of the package `pg` that is within a transaction on the same database: the job is written there, is seen and
+   * started once that commits, and never was where it is rolled back. Only with `databaseUrl`.
+   */
+  tx?: { query(query: object): Promise<unknown> };
 }
 
 export interface TicketJson {
@@ -112,16 +121,18 @@ export class ClaimcheckError extends Error {
 }
 
 const DEFAULT_DATA_DIR = '.claimcheck';
+const DEFAULT_SCHEMA = 'claimcheck';
 
-/** Opens the embedded store in `dataDir`. Several processes may have the same one open. */
+/** Opens the store in `databaseUrl`, or else the embedded one in `dataDir`. Several processes may have the same one open. */
 export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimcheck> {
   const telemetry = createTelemetry({ level: options.logLevel ?? 'silent', process: 'app' });
-  const { bootstrapKey, settings, clock, random } = options;
+  const { bootstrapKey, settings, clock, random, databaseUrl, schema = DEFAULT_SCHEMA } = options;
   if (bootstrapKey !== undefined && !isKeyText(bootstrapKey, SETTINGS.bootstrapKey.minLength)) {
     throw new TypeError(`openClaimcheck: \`bootstrapKey\` needs ${allowedOf(SETTINGS.bootstrapKey)}`);
   }
   const parts = await openParts({
     dataDir: options.dataDir ?? DEFAULT_DATA_DIR,
+    database: databaseUrl === undefined ? null : { url: databaseUrl, schema },
     workflows: options.workflows,
     model: options.model ?? noModel,
     telemetry,
@@ -150,11 +161,11 @@ function jobVerbs({ engine }: Parts, caller: Caller, basePath: string) {
   });
   return {
     async enqueue(workflow: string | WorkflowDefinition, input?: unknown, options: EnqueueOptions = {}) {
-      const { idempotencyKey, runAt, ...rest } = options;
+      const { idempotencyKey, tx, runAt, ...rest } = options;
       const named =
         typeof workflow === 'string' ? { workflow } : { workflow: workflow.name, version: workflow.version };
       const request = { ...named, input, ...rest, runAt: runAt?.getTime() };
-      return ticketJson(unwrap(await engine.enqueue(caller, request, { idempotencyKey })));
+      return ticketJson(unwrap(await engine.enqueue(caller, request, { idempotencyKey, tx })));
     },
     status: async (jobId: string) => statusJson(unwrap(await engine.status(caller, jobId))),
     async wait(

@@ -1,12 +1,13 @@
 /** What the commands need of this process: servers, stores and desks, opened by the settings. */
 import { createHttpDesk } from '../cli/http-desk.ts';
+import { EXIT, Problem } from '../cli/problem.ts';
 import { createLocalDesk } from '../cli/local-desk.ts';
 import type { Desk } from '../cli/desk.ts';
 import type { DeskOptions, Flags, Host, Io, SettingFlag } from '../cli/host.ts';
 import { schemaVersion } from '../stores/sqlite/migrate.ts';
 import { LOCAL_CALLER } from './caller.ts';
 import { NO_WORKFLOWS, knownWorkflows } from './known-workflows.ts';
-import { openStore, requireStore } from './open-store.ts';
+import { databaseOf, openStore, outstandingSql, requireStore } from './open-store.ts';
 import { GROUPS, SETTINGS, flagOf } from './setting-table.ts';
 import type { Setting } from './setting-table.ts';
 import { readSettings } from './settings.ts';
@@ -25,6 +26,7 @@ export function commandHost(io: Io): Host {
     work: async (flags, options) => (await import('./work.ts')).work(flags, options, io),
     demo: () => demo(io),
     migrate,
+    migrationSql,
     openDesk,
   };
 }
@@ -57,17 +59,26 @@ async function demo(io: Io): Promise<boolean> {
 
 /** Opening the store is what migrates it. */
 async function migrate(flags: Flags): Promise<{ description: string; version: number }> {
-  const parts = await openStore(readSettings(flags), NO_WORKFLOWS, SILENT);
+  const settings = readSettings(flags);
+  const parts = await openStore(settings, NO_WORKFLOWS, SILENT);
   const { description } = parts.store;
   await parts.close();
-  return { description, version: schemaVersion() };
+  if (databaseOf(settings) === null) return { description, version: schemaVersion() };
+  const postgres = await import('../stores/postgres/migrate.ts');
+  return { description, version: postgres.schemaVersion() };
+}
+
+async function migrationSql(flags: Flags): Promise<string> {
+  const database = databaseOf(readSettings(flags));
+  if (database !== null) return outstandingSql(database);
+  throw new Problem('--dry-run is for a database: set CLAIMCHECK_DATABASE_URL.', EXIT.usage);
 }
 
 async function openDesk(flags: Flags, options: DeskOptions): Promise<Desk> {
   const settings = readSettings(flags);
   const { url, apiKey } = settings;
   if (url !== null) return createHttpDesk({ url, apiKey });
-  if (!options.makesStore) requireStore(settings);
+  if (!options.makesStore) await requireStore(settings);
   const known = options.needsWorkflows
     ? await knownWorkflows(settings.workflows, options.demo)
     : NO_WORKFLOWS;

@@ -7,21 +7,29 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import { hostId } from './host.ts';
 import type { Known } from './known-workflows.ts';
 import { openParts } from './open.ts';
-import type { Parts } from './open.ts';
+import type { Database, Parts } from './open.ts';
 import { engineSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 
-/** @throws Problem where the data directory cannot be used */
+/** @throws Problem where the database or the data directory cannot be used */
 export async function openStore(settings: Settings, known: Known, telemetry: Telemetry): Promise<Parts> {
   const dataDir = resolve(settings.dataDir);
   const { bootstrapKey } = settings;
-  const options = { dataDir, ...known, telemetry, settings: engineSettings(settings), bootstrapKey };
+  const database = databaseOf(settings);
+  const options = {
+    dataDir,
+    database,
+    ...known,
+    telemetry,
+    settings: engineSettings(settings),
+    bootstrapKey,
+  };
   try {
     const parts = await openParts(options);
-    await refuseOtherMachines(parts);
+    if (database === null) await refuseOtherMachines(parts);
     return parts;
   } catch (error) {
-    throw storeProblem(error, dataDir);
+    throw database === null ? storeProblem(error, dataDir) : databaseProblem(error);
   }
 }
 
@@ -39,13 +47,41 @@ async function refuseOtherMachines(parts: Parts): Promise<void> {
 }
 
 /** @throws Problem where there is no store yet: a command that only reads would make an empty one in the wrong place */
-export function requireStore(settings: Settings): void {
+export async function requireStore(settings: Settings): Promise<void> {
+  const database = databaseOf(settings);
+  if (database !== null) return requireSchema(database);
   const dataDir = resolve(settings.dataDir);
   if (existsSync(join(dataDir, 'claimcheck.db'))) return;
   throw new Problem(
     `There is no store in ${dataDir}: name another directory with --data-dir, or a server with --url.`,
     EXIT.unavailable,
   );
+}
+
+async function requireSchema(database: Database): Promise<void> {
+  if ((await outstandingSql(database)) === '') return;
+  throw new Problem(
+    `There is no store in the schema ${database.schema}, or an older one: name another schema with --schema, or run ` +
+      '`claimcheck migrate`.',
+    EXIT.unavailable,
+  );
+}
+
+/** The SQL that would bring the database's schema up to this version; nothing where it is. */
+export async function outstandingSql(database: Database): Promise<string> {
+  const { outstandingMigrations } = await import('../stores/postgres/store.ts');
+  return outstandingMigrations(database).catch((error: unknown) => {
+    throw databaseProblem(error);
+  });
+}
+
+export function databaseOf({ databaseUrl, schema }: Settings): Database | null {
+  return databaseUrl === null ? null : { url: databaseUrl, schema };
+}
+
+function databaseProblem(error: unknown): Problem {
+  const reason = (error as Error).message.replace(/\.$/, '');
+  return new Problem(`The database cannot be used: ${reason}.`, EXIT.unavailable, { cause: error });
 }
 
 function storeProblem(error: unknown, dataDir: string): Problem {

@@ -27,9 +27,17 @@ import type { Wakeups } from '../ports/wakeups.ts';
 import { openSqliteStore } from '../stores/sqlite/store.ts';
 import { hostId, workerName } from './host.ts';
 
+/** Where a store in PostgreSQL is. */
+export interface Database {
+  url: string;
+  schema: string;
+}
+
 export interface PartsOptions {
-  /** Holds the store and the files; made where it is missing. */
+  /** Holds the files, and the embedded store; made where it is missing. */
   dataDir: string;
+  /** Holds the store instead of `dataDir`, where it is set. */
+  database?: Database | null;
   workflows: readonly WorkflowDefinition[];
   /** What `model` is in a workflow's `run`. */
   model: Model;
@@ -65,11 +73,9 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const { telemetry, model } = options;
   const workflows = workflowTable(options.workflows);
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
-  const rules = { backoff: settings.backoff, caps: settings.caps };
-  const path = join(options.dataDir, 'claimcheck.db');
-  const store = await openSqliteStore({ path, rules, now: () => clock.now() });
-  const blobs = await openFileBlobs({ dir: join(options.dataDir, 'blobs') });
   const wakeups = createWakeups();
+  const store = await openStore(options, { clock, settings, wakeups });
+  const blobs = await openFileBlobs({ dir: join(options.dataDir, 'blobs') });
   const announce = createAnnounce(telemetry, wakeups);
   const bootstrapKey = options.bootstrapKey ?? null;
   const newId = monotonicFactory();
@@ -117,4 +123,17 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       await store.close();
     },
   };
+}
+
+async function openStore(
+  { dataDir, database = null }: PartsOptions,
+  { clock, settings, wakeups }: { clock: Clock; settings: EngineSettings; wakeups: Wakeups },
+): Promise<Store> {
+  const rules = { backoff: settings.backoff, caps: settings.caps };
+  if (database === null) {
+    return openSqliteStore({ path: join(dataDir, 'claimcheck.db'), rules, now: () => clock.now() });
+  }
+  // Loaded where it is used: the embedded store does without the driver.
+  const { openPostgresStore } = await import('../stores/postgres/store.ts');
+  return openPostgresStore({ ...database, rules, onReady: () => wakeups.emit({ type: 'queued' }) });
 }

@@ -37,6 +37,7 @@ export type Setting =
   | Declared<'path', string>
   | Declared<'file', null>
   | Declared<'url', null>
+  | Declared<'database', null>
   /** A name that is kept for a later version: setting it is an error that says so. */
   | Declared<'reserved', null>;
 
@@ -83,10 +84,16 @@ export const SETTINGS = {
     doc: 'Directory of the embedded store and of local artifacts and uploads.',
   },
   databaseUrl: {
-    kind: 'reserved',
+    kind: 'database',
     default: null,
     group: 'store',
-    doc: 'Reserved: this version has only the embedded store, so it must be unset.',
+    doc: 'PostgreSQL database that holds the store. Without it, the store is embedded in the data directory.',
+  },
+  schema: {
+    kind: 'text',
+    default: 'claimcheck',
+    group: 'store',
+    doc: 'Schema of the store in that database; made where it is missing.',
   },
   blobsUrl: {
     kind: 'reserved',
@@ -292,6 +299,8 @@ export function allowedOf(setting: Setting): string {
       return `one of ${setting.choices.join(', ')}`;
     case 'url':
       return 'an http:// or https:// address without a user, a query or a fragment';
+    case 'database':
+      return 'a postgres:// address';
     case 'secret': {
       const length = setting.minLength > 1 ? `${setting.minLength} or more ` : '';
       return `${length}printable ASCII characters, none of them a blank at either end`;

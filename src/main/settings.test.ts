@@ -68,12 +68,12 @@ test.each([
     'CLAIMCHECK_URL is "localhost:8484"; it takes an http:// or https:// address without a user, a query or a fragment.',
   ],
   [
-    { CLAIMCHECK_DATABASE_URL: 'postgres://db' },
-    'CLAIMCHECK_DATABASE_URL is set, but this version has only the embedded store; unset it.',
+    { CLAIMCHECK_DATABASE_URL: 'mysql://me:secret@db' },
+    'CLAIMCHECK_DATABASE_URL is wrong; it takes a postgres:// address.',
   ],
   [
     { CLAIMCHECK_BLOBS_URL: 's3://bucket' },
-    'CLAIMCHECK_BLOBS_URL is set, but this version has only the embedded store; unset it.',
+    'CLAIMCHECK_BLOBS_URL is set, but this version has only local files; unset it.',
   ],
 ])('%o is refused in one sentence', (env, sentence) => {
   const problem = problemOf(() => readSettings({}, env));

@@ -76,7 +76,7 @@ function valueOf(setting: Setting, name: string, text: string | undefined): stri
   const value = parse(setting, setting.kind === 'secret' ? text : text.trim());
   if (value !== undefined) return value;
   if (setting.kind === 'reserved') {
-    throw new Problem(`${name} is set, but this version has only the embedded store; unset it.`, EXIT.usage);
+    throw new Problem(`${name} is set, but this version has only local files; unset it.`, EXIT.usage);
   }
   const shown = mayHoldSecret(setting, text) ? 'wrong' : JSON.stringify(text);
   throw new Problem(
@@ -95,7 +95,8 @@ function parse(setting: Setting, text: string): string | number | undefined {
     case 'choice':
       return setting.choices.find((choice) => choice === text);
     case 'url':
-      return isAddress(text) ? text : undefined;
+    case 'database':
+      return IS_ADDRESS[setting.kind](text) ? text : undefined;
     case 'secret':
       return isKeyText(text, setting.minLength) ? text : undefined;
     case 'reserved':
@@ -107,17 +108,22 @@ function parse(setting: Setting, text: string): string | number | undefined {
   }
 }
 
-/** An address is shown in errors, and paths are appended to it. */
-function isAddress(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !HAS_EXTRAS.test(text);
-}
+/** An API's address is shown in errors, and paths are appended to it. */
+const IS_ADDRESS = {
+  url: (text: string) => hasProtocol(text, /^https?:$/) && !HAS_EXTRAS.test(text),
+  database: (text: string) => hasProtocol(text, /^postgres(ql)?:$/),
+} as const;
 
 /** What comes before a host's `@`, or after `?` and `#`. */
 const HAS_EXTRAS = /[@?#]/;
 
+function hasProtocol(text: string, protocol: RegExp): boolean {
+  return URL.canParse(text) && protocol.test(new URL(text).protocol);
+}
+
 /** Whether a sentence about a wrong value has to do without it. */
 function mayHoldSecret({ kind }: Setting, text: string): boolean {
-  return kind === 'secret' || (kind === 'url' && HAS_EXTRAS.test(text));
+  return kind === 'secret' || kind === 'database' || (kind === 'url' && HAS_EXTRAS.test(text));
 }
 
 /** What a worker's process inherits: everything but the keys, which a workflow has no use for. */

@@ -42,9 +42,14 @@ export function demoCommand({ host, finish }: Context): Command {
 export function migrateCommand({ host, finish }: Context): Command {
   const command = new Command('migrate')
     .description("Bring the store's schema up to this version. `serve` and `work` do it by themselves.")
-    .option('--json', 'print JSON');
+    .option('--json', 'print JSON')
+    .option('--dry-run', 'print the SQL that would run in the database, and run nothing');
   return withSettings(command, host, STORE_GROUPS).action(async () => {
-    const options = command.opts<{ json?: true }>();
+    const options = command.opts<{ json?: true; dryRun?: true }>();
+    if (options.dryRun === true) {
+      host.io.out(await host.migrationSql(flagsOf(options, host, STORE_GROUPS)));
+      return finish(EXIT.ok);
+    }
     const migrated = await host.migrate(flagsOf(options, host, STORE_GROUPS));
     const { description, version } = migrated;
     host.io.out(

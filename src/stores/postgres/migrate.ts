@@ -68,21 +68,35 @@ export function schemaVersion(): number {
 }
 
 async function outstanding(client: Query, schema: string): Promise<string[]> {
-  const version = await versionOf(client, schema);
-  const found = migrations().filter((migration) => migration.version > (version ?? 0));
-  const steps = found.map(({ version: to, file }) => {
-    const sql = readFileSync(new URL(file, DIRECTORY), 'utf8');
-    return inSchema(`${sql}INSERT INTO claimcheck.migrations (version) VALUES (${to});`, schema);
-  });
-  return version === null ? [...(await foundation(client, schema)), ...steps] : steps;
+  const found = await look(client, schema);
+  const version = found.migrated ? await versionOf(client, schema) : 0;
+  const steps = migrations()
+    .filter((migration) => migration.version > version)
+    .map(({ version: to, file }) => {
+      const sql = readFileSync(new URL(file, DIRECTORY), 'utf8');
+      return inSchema(`${sql}INSERT INTO claimcheck.migrations (version) VALUES (${to});`, schema);
+    });
+  return found.migrated ? steps : [...foundation(found, schema), ...steps];
 }
 
-/** Null where nothing of ours is there. */
-async function versionOf(client: Query, schema: string): Promise<number | null> {
-  const { rows: made } = await client.query(
-    `SELECT to_regclass('"${schema}".migrations') IS NOT NULL AS made`,
+interface Found {
+  migrated: boolean;
+  exists: boolean;
+  relations: number;
+}
+
+/** In one statement, since others may be making the schema at this moment. */
+async function look(client: Query, schema: string): Promise<Found> {
+  const { rows } = await client.query(
+    `SELECT to_regclass('"${schema}".migrations') IS NOT NULL AS migrated,
+       EXISTS (SELECT FROM pg_namespace WHERE nspname = '${schema}') AS exists,
+       (SELECT count(*)::integer FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = '${schema}') AS relations`,
   );
-  if (made[0]?.['made'] !== true) return null;
+  return rows[0] as unknown as Found;
+}
+
+async function versionOf(client: Query, schema: string): Promise<number> {
   const { rows } = await client.query(`SELECT max(version) AS version FROM "${schema}".migrations`);
   const version = Number(rows[0]?.['version'] ?? 0);
   if (version <= schemaVersion()) return version;
@@ -92,16 +106,12 @@ async function versionOf(client: Query, schema: string): Promise<number | null> 
   );
 }
 
-async function foundation(client: Query, schema: string): Promise<string[]> {
-  const { rows } = await client.query(
-    `SELECT (SELECT count(*)::integer FROM pg_class WHERE relnamespace = n.oid) AS relations
-     FROM pg_namespace n WHERE nspname = '${schema}'`,
-  );
-  if (Number(rows[0]?.['relations'] ?? 0) > 0) {
+function foundation({ exists, relations }: Found, schema: string): string[] {
+  if (relations > 0) {
     throw new SchemaRefusedError(`the schema ${schema} holds tables of another program; give another schema`);
   }
   const table = `CREATE TABLE "${schema}".migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());`;
-  return rows.length === 0 ? [`CREATE SCHEMA "${schema}";`, table] : [table];
+  return exists ? [table] : [`CREATE SCHEMA "${schema}";`, table];
 }
 
 /** What the server says of missing rights, with the way out. */

@@ -18,7 +18,7 @@ import { keyStore } from './keys.ts';
 import { Lanes } from './lanes.ts';
 import { listVerb } from './list.ts';
 import { listen } from './listener.ts';
-import { checkSchemaName, migrate } from './migrate.ts';
+import { checkSchemaName, dryRun, migrate } from './migrate.ts';
 import { Moves } from './moves.ts';
 import { readVerbs } from './reads.ts';
 import { sessionVerbs } from './sessions.ts';
@@ -61,6 +61,23 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   } catch (error) {
     await connection.close();
     throw error;
+  }
+}
+
+/** The SQL that opening a store there would run first; nothing where its schema is up to date. */
+export async function outstandingMigrations({
+  url,
+  schema,
+}: {
+  url: string;
+  schema: string;
+}): Promise<string> {
+  checkSchemaName(schema);
+  const connection = new Connection(url, schema);
+  try {
+    return await dryRun(connection);
+  } finally {
+    await connection.close();
   }
 }
 
