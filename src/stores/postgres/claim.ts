@@ -8,12 +8,13 @@
 import { decide } from '../../domain/decide.ts';
 import type { JobStore } from '../../ports/job-store.ts';
 import { byTenant, claimedJob, readyOf } from '../shared/claims.ts';
-import type { ReadyRow } from '../shared/claims.ts';
+import type { ReadyJob } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
 import { movedOf } from '../shared/moves.ts';
 import { Turns } from '../shared/turns.ts';
 import { numbers, texts } from './columns.ts';
 import type { StoreContext } from './context.ts';
+import type { Place } from './marks.ts';
 import type { SeenRow } from './moves.ts';
 import { prepared } from './statements.ts';
 
@@ -24,13 +25,19 @@ type Claimed = Awaited<ReturnType<JobStore['claim']>>;
 type ClaimParams = Parameters<JobStore['claim']>[0];
 
 interface LookRow extends LaneRow {
+  /** Where it was looked from; null for the start of the lane. */
+  rank: number | null;
+  place: number;
+  job: number;
   waiting: number;
   promote: boolean | null;
 }
 
-interface TakenRow extends Omit<ReadyRow, 'number'> {
+interface TakenRow extends ReadyJob {
   now: number;
   lane: number;
+  rank: number;
+  place: number;
   /** Null where nothing was taken. */
   number: number | null;
   /** Null where the job is past its deadline. */
@@ -44,6 +51,7 @@ interface Share {
   tenant: string;
   waiting: number;
   share: number;
+  from: Place;
 }
 
 export function claimVerb(context: StoreContext): JobStore['claim'] {
@@ -93,12 +101,7 @@ class Claims {
       lanes = await this.#look(params, limit);
     }
     const waiting = lanes.filter((lane) => lane.waiting > 0);
-    const shares = waiting.map(({ lane, tenant, waiting: count }) => ({
-      key: lane,
-      tenant,
-      waiting: count,
-      share: 0,
-    }));
+    const shares = waiting.map(shareOf);
     this.#tenantTurns.take(byTenant(shares), limit, (tenant, part) =>
       this.#turnsOf(tenant.key).take(tenant.lanes, part, (lane, most) => {
         const given = Math.min(most, lane.waiting - lane.share);
@@ -111,12 +114,21 @@ class Claims {
 
   async #look({ lanes }: ClaimParams, limit: number): Promise<LookRow[]> {
     if (lanes.length === 0) return [];
+    const { marks } = this.#context;
+    const from = performance.now();
+    const places = marks.at(from);
     const rows = await this.#sql.look.all({
       limit,
       workflows: texts(lanes.map((lane) => lane.workflow)),
       versions: texts(lanes.map((lane) => lane.version)),
       schemas: texts(lanes.map((lane) => lane.outputSchemaSha256)),
+      mark_lanes: numbers(places.map(({ lane }) => lane)),
+      mark_ranks: numbers(places.map(({ rank }) => rank)),
+      mark_places: numbers(places.map(({ place }) => place)),
+      mark_jobs: numbers(places.map(({ job }) => job)),
     });
+    const now = performance.now();
+    if (places.length === 0) marks.looked(now, now - from);
     this.#context.lanes.remember(rows);
     return rows;
   }
@@ -133,6 +145,9 @@ class Claims {
       worker,
       lanes: numbers(shares.map(({ key }) => key)),
       shares: numbers(shares.map(({ share }) => share)),
+      ranks: numbers(shares.map(({ from }) => from.rank)),
+      places: numbers(shares.map(({ from }) => from.place)),
+      jobs: numbers(shares.map(({ from }) => from.job)),
     });
   }
 
@@ -140,6 +155,8 @@ class Claims {
   #add(found: Found[], worker: string, { jobs, moved, now }: Claimed): void {
     for (const row of found) {
       if (row.token === null) continue;
+      const { rank, place, number: job } = row;
+      this.#context.marks.claimed({ lane: row.lane, rank, place, job });
       const { move } = decide(readyOf(row), { type: 'claim', worker }, now, this.#context.rules);
       if (move?.to !== 'running') throw new Error(`${row.id} was leased and cannot run`);
       const lane = this.#context.lanes.get(row.lane);
@@ -153,4 +170,9 @@ class Claims {
     const rows = await this.#sql.waiting.all({ jobs: numbers(late.map(({ number }) => number)) });
     return this.#context.moves.force(rows, () => ({ type: 'expire' }), { revoke: false });
   }
+}
+
+function shareOf({ lane, tenant, waiting, rank, place, job }: LookRow): Share {
+  const from = rank === null ? { lane, rank: -1000, place: 0, job: 0 } : { lane, rank, place, job };
+  return { key: lane, tenant, waiting, share: 0, from };
 }

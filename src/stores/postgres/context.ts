@@ -2,12 +2,14 @@
 import type { Rules } from '../../domain/decide.ts';
 import type { Connection } from './connection.ts';
 import type { Lanes } from './lanes.ts';
+import type { Marks } from './marks.ts';
 import type { Moves } from './moves.ts';
 
 export interface StoreContext {
   connection: Connection;
   lanes: Lanes;
   moves: Moves;
+  marks: Marks;
   rules: Rules;
   /** Where it is told that jobs became claimable. */
   channel: string;

@@ -120,7 +120,7 @@ export class Intake {
   async #write(taken: Checked[], now: number, on?: Executor): Promise<void> {
     const jobs = taken.map(({ job }) => job);
     const limits = taken.map(({ accepted }) => accepted.limits);
-    const lanes = [];
+    const lanes: number[] = [];
     for (const job of jobs) lanes.push((await this.#laneOf(job)).lane);
     await this.#sql.add.all(
       {
@@ -145,6 +145,13 @@ export class Intake {
       },
       on,
     );
+    const places = taken.map(({ job, number, accepted }, index) => ({
+      lane: lanes[index] ?? 0,
+      rank: -job.priority,
+      place: accepted.runAt,
+      job: number,
+    }));
+    this.#context.marks.cameIn(places);
   }
 
   #laneOf({ tenant, workflow, workflowVersion: version, outputSchemaSha256: output_schema_sha256 }: NewJob) {

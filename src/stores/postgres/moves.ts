@@ -14,6 +14,7 @@ import type { KnownRow } from '../shared/rows.ts';
 import { names, numbers, texts } from './columns.ts';
 import type { Connection } from './connection.ts';
 import type { Lanes } from './lanes.ts';
+import type { Marks, Place } from './marks.ts';
 import { prepared } from './statements.ts';
 
 /** A job as a decision needs it, with the length of its history, which names the version that was read. */
@@ -37,11 +38,13 @@ interface Numbered {
 export class Moves {
   readonly #sql;
   readonly #lanes: Lanes;
+  readonly #marks: Marks;
   readonly #rules: Rules;
 
-  constructor(connection: Connection, lanes: Lanes, rules: Rules) {
+  constructor(connection: Connection, lanes: Lanes, marks: Marks, rules: Rules) {
     this.#sql = prepared<{ end: Numbered; bury: Numbered; revive: Numbered }>(connection, 'moves');
     this.#lanes = lanes;
+    this.#marks = marks;
     this.#rules = rules;
   }
 
@@ -76,6 +79,7 @@ export class Moves {
     const written = new Set(
       (await this.#write(first.move.from, sorted, options)).map(({ number }) => number),
     );
+    this.#marks.cameIn(planned.filter(({ move }) => move.to === 'queued').map(waitingPlace));
     return planned.map(({ row, move }) => (written.has(row.number) ? this.#moved(row, move, options) : null));
   }
 
@@ -174,4 +178,8 @@ export class Moves {
 
 function orNull(value: object | null): string | null {
   return value === null ? null : JSON.stringify(value);
+}
+
+function waitingPlace({ row, move }: Planned): Place {
+  return { lane: row.lane, rank: -row.priority, place: placeAfter(row, move), job: row.number };
 }

@@ -15,7 +15,7 @@ export interface Prepared {
   text: string;
 }
 
-export interface Statement<Row> {
+interface Statement<Row> {
   /** `on`: a transaction of somebody else's, instead of the store's own connections. */
   all(params: Params, on?: Executor): Promise<Row[]>;
   get(params: Params): Promise<Row | undefined>;

@@ -19,6 +19,7 @@ import { Lanes } from './lanes.ts';
 import { listVerb } from './list.ts';
 import { listen } from './listener.ts';
 import { checkSchemaName, dryRun, migrate } from './migrate.ts';
+import { Marks } from './marks.ts';
 import { Moves } from './moves.ts';
 import { readVerbs } from './reads.ts';
 import { sessionVerbs } from './sessions.ts';
@@ -83,8 +84,9 @@ export async function outstandingMigrations({
 
 function assemble(connection: Connection, { rules, schema }: PostgresStoreOptions): StoreContext {
   const lanes = new Lanes(connection);
-  const moves = new Moves(connection, lanes, rules);
-  return { connection, lanes, moves, rules, channel: `${schema}_ready` };
+  const marks = new Marks();
+  const moves = new Moves(connection, lanes, marks, rules);
+  return { connection, lanes, moves, marks, rules, channel: `${schema}_ready` };
 }
 
 function verbs(context: StoreContext): Pick<Store, 'jobs' | 'keys' | 'uploads'> {

@@ -56,8 +56,8 @@ class Sweeper {
   }
 
   async sweep(params: SweepParams): Promise<Swept> {
-    const { graceMs, idempotencyMs, limit } = params;
-    const work = await this.#sql.work.get({ grace_ms: graceMs, idempotency_ms: idempotencyMs });
+    const { reap, graceMs, idempotencyMs, limit } = params;
+    const work = await this.#sql.work.get({ reap, grace_ms: graceMs, idempotency_ms: idempotencyMs });
     if (work === undefined) throw new Error('a sweep found no answer');
     const moved: Moved[] = [];
     let left = limit;
@@ -68,7 +68,7 @@ class Sweeper {
     if (work.expired) count(await this.#expire(left));
     if (work.due) left -= await this.#promote.count({ limit: left });
     if (work.overdue) count(await this.#stopOverdue(params, left));
-    if (work.silent && params.reap) count(await this.#reapSilent(left));
+    if (work.silent) count(await this.#reapSilent(left));
     if (work.forgotten)
       left -= await this.#sql.forgetKeys.count({ idempotency_ms: idempotencyMs, limit: left });
     return { moved, more: left <= 0 };

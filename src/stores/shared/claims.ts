@@ -22,6 +22,9 @@ export interface ReadyRow {
   labels: string | null;
 }
 
+/** As much of it as a claim's decision and its answer need. */
+export type ReadyJob = Omit<ReadyRow, 'number' | 'priority' | 'place'>;
+
 export interface ReadyLane {
   key: number;
   tenant: string;
@@ -32,7 +35,7 @@ export interface ReadyTenant<One extends ReadyLane = ReadyLane> {
   lanes: One[];
 }
 
-export function claimedJob(row: ReadyRow, lane: LaneRow, move: Move, token: number): ClaimedJob {
+export function claimedJob(row: ReadyJob, lane: LaneRow, move: Move, token: number): ClaimedJob {
   return {
     jobId: row.id,
     tenant: lane.tenant,
@@ -49,7 +52,7 @@ export function claimedJob(row: ReadyRow, lane: LaneRow, move: Move, token: numb
   };
 }
 
-export function readyOf(row: ReadyRow): Known {
+export function readyOf(row: ReadyJob): Known {
   const { id, attempt, used, replays } = row;
   const limits = limitsOf(row);
   return {

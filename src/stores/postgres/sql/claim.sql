@@ -1,13 +1,22 @@
 -- name: look
--- Which lanes have something ready, and how much of it, up to what is asked for.
+-- Which lanes have something ready behind their marks, and how much of it, up to what is asked for.
 SELECT l.lane, l.tenant, l.workflow, l.version, l.output_schema_sha256,
-  (SELECT count(*) FROM (SELECT FROM claimcheck.ready r WHERE r.lane = l.lane LIMIT :limit::bigint) AS part) AS waiting,
+  m.rank, m.place, m.job, (
+    SELECT count(*) FROM (
+      SELECT FROM claimcheck.ready r
+      WHERE r.lane = l.lane
+        AND (r.rank, r.place, r.job) > (coalesce(m.rank, -1000), coalesce(m.place, 0), coalesce(m.job, 0))
+      LIMIT :limit::bigint
+    ) AS part
+  ) AS waiting,
   (SELECT min(due) <= claimcheck.now_ms() FROM claimcheck.scheduled) AS promote
 FROM unnest(
   string_to_array(:workflows, E'\x1e', ''), string_to_array(:versions, E'\x1e', ''), string_to_array(:schemas, E'\x1e', '')
 ) AS w(workflow, version, schema)
 JOIN claimcheck.lanes l
   ON l.workflow = w.workflow AND l.version = w.version AND l.output_schema_sha256 = w.schema
+LEFT JOIN unnest(:mark_lanes::integer[], :mark_ranks::integer[], :mark_places::bigint[], :mark_jobs::bigint[])
+  AS m(lane, rank, place, job) ON m.lane = l.lane
 ORDER BY l.lane;
 
 -- name: take
@@ -18,10 +27,11 @@ WITH alive AS MATERIALIZED (
   WHERE session = :session AND reaped_at IS NULL FOR SHARE
 ), picked AS MATERIALIZED (
   SELECT r.* FROM alive a
-  CROSS JOIN unnest(:lanes::integer[], :shares::integer[]) AS w(lane, share)
+  CROSS JOIN unnest(:lanes::integer[], :shares::integer[], :ranks::integer[], :places::bigint[], :jobs::bigint[])
+    AS w(lane, share, rank, place, job)
   CROSS JOIN LATERAL (
     SELECT r.ctid AS place_in_table, r.lane, r.rank, r.place, r.job, r.deadline_at > a.now AS live, a.now
-    FROM claimcheck.ready r WHERE r.lane = w.lane
+    FROM claimcheck.ready r WHERE r.lane = w.lane AND (r.rank, r.place, r.job) > (w.rank, w.place, w.job)
     ORDER BY r.rank, r.place, r.job
     LIMIT w.share FOR UPDATE SKIP LOCKED
   ) r

@@ -4,11 +4,13 @@ SELECT
   EXISTS (SELECT FROM claimcheck.scheduled WHERE due <= now) AS due,
   EXISTS (SELECT FROM claimcheck.leases WHERE hard_stop <= now - 2 * :grace_ms::bigint) AS overdue,
   EXISTS (SELECT FROM claimcheck.idempotency WHERE ended_at <= now - :idempotency_ms::bigint) AS forgotten,
-  EXISTS (SELECT FROM claimcheck.sessions WHERE reaped_at IS NOT NULL OR expires_at <= now)
+  :reap::boolean AND (
+    EXISTS (SELECT FROM claimcheck.sessions WHERE reaped_at IS NOT NULL OR expires_at <= now)
     OR EXISTS (
       SELECT FROM claimcheck.leases l
       WHERE NOT EXISTS (SELECT FROM claimcheck.sessions s WHERE s.session = l.session)
-    ) AS silent
+    )
+  ) AS silent
 FROM claimcheck.now_ms() AS now;
 
 -- name: expired
