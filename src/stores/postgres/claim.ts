@@ -14,6 +14,7 @@ import { movedOf } from '../shared/moves.ts';
 import { Turns } from '../shared/turns.ts';
 import { numbers, texts } from './columns.ts';
 import type { StoreContext } from './context.ts';
+import type { HeldRow } from './held.ts';
 import type { Place } from './marks.ts';
 import type { SeenRow } from './moves.ts';
 import { prepared } from './statements.ts';
@@ -38,6 +39,7 @@ interface TakenRow extends ReadyJob {
   lane: number;
   rank: number;
   place: number;
+  event_count: number;
   /** Null where nothing was taken. */
   number: number | null;
   /** Null where the job is past its deadline. */
@@ -85,7 +87,7 @@ class Claims {
       claimed.now = any.now;
       const found = rows.filter((row): row is Found => row.number !== null);
       const late = found.filter((row) => row.token === null);
-      this.#add(found, params.worker, claimed);
+      this.#add(found, params, claimed);
       claimed.moved.push(...(await this.#bury(late)));
       dropped += late.length;
       const more = shares.some(({ waiting, share }) => waiting > share);
@@ -152,16 +154,18 @@ class Claims {
   }
 
   /** What the statement leased is what the domain would have: anything else is a defect of the statement. */
-  #add(found: Found[], worker: string, { jobs, moved, now }: Claimed): void {
+  #add(found: Found[], { session, worker }: ClaimParams, { jobs, moved, now }: Claimed): void {
     for (const row of found) {
-      if (row.token === null) continue;
+      const { token } = row;
+      if (token === null) continue;
       const { rank, place, number: job } = row;
       this.#context.marks.claimed({ lane: row.lane, rank, place, job });
       const { move } = decide(readyOf(row), { type: 'claim', worker }, now, this.#context.rules);
       if (move?.to !== 'running') throw new Error(`${row.id} was leased and cannot run`);
       const lane = this.#context.lanes.get(row.lane);
       moved.push(movedOf(row, lane, move, null));
-      jobs.push(claimedJob(row, lane, move, row.token));
+      this.#context.held.add(token, heldRow(row, { token, session, worker, since: now }));
+      jobs.push(claimedJob(row, lane, move, token));
     }
   }
 
@@ -175,4 +179,31 @@ class Claims {
 function shareOf({ lane, tenant, waiting, rank, place, job }: LookRow): Share {
   const from = rank === null ? { lane, rank: -1000, place: 0, job: 0 } : { lane, rank, place, job };
   return { key: lane, tenant, waiting, share: 0, from };
+}
+
+function heldRow(
+  row: Found,
+  lease: { token: number; session: string; worker: string; since: number },
+): HeldRow {
+  const { id, lane, number, rank, place, attempt, used, replays, decision, event_count } = row;
+  const { timeout_ms, max_attempts, deadline_at, deadline_ms } = row;
+  return {
+    number,
+    id,
+    lane,
+    status: 'queued',
+    priority: -rank,
+    place,
+    attempt,
+    used,
+    replays,
+    timeout_ms,
+    max_attempts,
+    deadline_at,
+    deadline_ms,
+    keyed: 0,
+    decision,
+    event_count,
+    ...lease,
+  };
 }

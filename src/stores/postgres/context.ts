@@ -1,6 +1,7 @@
 /** What the verbs of one opened store share. */
 import type { Rules } from '../../domain/decide.ts';
 import type { Connection } from './connection.ts';
+import type { Held } from './held.ts';
 import type { Lanes } from './lanes.ts';
 import type { Marks } from './marks.ts';
 import type { Moves } from './moves.ts';
@@ -10,6 +11,7 @@ export interface StoreContext {
   lanes: Lanes;
   moves: Moves;
   marks: Marks;
+  held: Held;
   rules: Rules;
   /** Where it is told that jobs became claimable. */
   channel: string;

@@ -9,18 +9,29 @@ import { prepared } from './statements.ts';
 /** A statement holds all of its parameters at once, on both sides; more than this makes several of them. */
 const STATEMENT_BYTES = 8 * 1024 ** 2;
 
-export function settleVerbs({ connection, moves }: StoreContext): Pick<JobStore, 'settle' | 'progress'> {
-  const sql = prepared<{ held: SeenRow; progress: never }>(connection, 'settle');
+export function settleVerbs(context: StoreContext): Pick<JobStore, 'settle' | 'progress'> {
+  const { connection, moves, held: remembered } = context;
+  const sql = prepared<{ now: { now: number }; held: SeenRow; progress: never }>(connection, 'settle');
 
   async function settle(settlements: Settlement[]): Promise<Settled[]> {
-    const rows = await sql.held.all({ ids: names(settlements.map(({ jobId }) => jobId)) });
-    const held = new Map(rows.map((row) => [keyOf(row.id, row.token), row]));
+    const held = await read(settlements);
     const planned = settlements.map((settlement) => plan(settlement, held));
     const moved = await applied(planned.filter((one) => one !== null));
+    for (const { token } of settlements) remembered.forget(token);
     return planned.map((one) => {
       const written = one === null ? null : (moved.get(one) ?? null);
       return written === null ? { refused: 'lease_lost' } : { moved: written };
     });
+  }
+
+  /** The jobs as they are held, by token: those that this process did not claim itself are looked up. */
+  async function read(settlements: Settlement[]): Promise<Map<string, SeenRow>> {
+    const own = settlements.flatMap(({ jobId, token }) => remembered.get(token, jobId) ?? []);
+    const known = new Set(own.map((row) => row.token));
+    const others = settlements.filter(({ token }) => !known.has(token)).map(({ jobId }) => jobId);
+    const rows = others.length === 0 ? [] : await sql.held.all({ ids: names(others) });
+    const now = rows[0]?.now ?? (await sql.now.get({}))?.now ?? 0;
+    return new Map([...own, ...rows].map((row) => [keyOf(row.id, row.token), { ...row, now }]));
   }
 
   /** A token is spent by the first settlement that uses it. */

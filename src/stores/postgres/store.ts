@@ -14,6 +14,7 @@ import { Connection } from './connection.ts';
 import type { Executor } from './connection.ts';
 import type { StoreContext } from './context.ts';
 import { enqueueVerb, Intake } from './enqueue.ts';
+import { Held } from './held.ts';
 import { keyStore } from './keys.ts';
 import { Lanes } from './lanes.ts';
 import { listVerb } from './list.ts';
@@ -86,7 +87,7 @@ function assemble(connection: Connection, { rules, schema }: PostgresStoreOption
   const lanes = new Lanes(connection);
   const marks = new Marks();
   const moves = new Moves(connection, lanes, marks, rules);
-  return { connection, lanes, moves, marks, rules, channel: `${schema}_ready` };
+  return { connection, lanes, moves, marks, held: new Held(), rules, channel: `${schema}_ready` };
 }
 
 function verbs(context: StoreContext): Pick<Store, 'jobs' | 'keys' | 'uploads'> {

@@ -1,3 +1,6 @@
+-- name: now
+SELECT claimcheck.now_ms() AS now;
+
 -- name: held
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
   j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,

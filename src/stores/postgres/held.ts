@@ -1,0 +1,30 @@
+/**
+ * What this process claimed, as it was read then. A job's record does not change while its lease is there, and a settlement is
+ * applied under the lease's token, so what is remembered is either still so or changes nothing.
+ */
+import type { SeenRow } from './moves.ts';
+
+/** Attempts that were taken away are never settled here; the oldest make room. */
+const MOST = 20_000;
+
+export type HeldRow = Omit<SeenRow, 'now'>;
+
+export class Held {
+  readonly #byToken = new Map<number, HeldRow>();
+
+  add(token: number, row: HeldRow): void {
+    this.#byToken.set(token, row);
+    if (this.#byToken.size <= MOST) return;
+    const [oldest] = this.#byToken.keys();
+    if (oldest !== undefined) this.#byToken.delete(oldest);
+  }
+
+  get(token: number, jobId: string): HeldRow | undefined {
+    const row = this.#byToken.get(token);
+    return row?.id === jobId ? row : undefined;
+  }
+
+  forget(token: number): void {
+    this.#byToken.delete(token);
+  }
+}
