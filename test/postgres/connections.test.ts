@@ -2,6 +2,7 @@
 import { DatabaseError } from 'pg';
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
+import { Connection } from '../../src/stores/postgres/connection.ts';
 import { asStoreError } from '../../src/stores/postgres/errors.ts';
 import { openPostgresStore } from '../../src/stores/postgres/store.ts';
 import { Fixture } from '../../src/testkit/store/fixture.ts';
@@ -110,6 +111,18 @@ describe('connections', () => {
       expect(performance.now() - from).toBeLessThan(5000);
       await rejected;
     });
+  });
+
+  it('commit to the disk, whatever the settings of the role say', async () => {
+    await withClient(
+      (client) => client.query('ALTER ROLE postgres SET synchronous_commit = off'),
+      server.url,
+    );
+    const connection = new Connection(server.url, schema);
+    const { rows } = await connection.run({ name: 'show', text: 'SHOW synchronous_commit' }, []);
+    expect(rows).toEqual([['on']]);
+    await connection.close();
+    await withClient((client) => client.query('ALTER ROLE postgres RESET synchronous_commit'), server.url);
   });
 
   it('through a pooler keep no session state, and everything works', async () => {

@@ -8,6 +8,7 @@
  * Straight to a server, statements stay prepared and their plans are pinned: the tables of a queue swing between empty and
  * full, and a plan made for one is a disaster for the other. Behind a pooler a session's settings would reach somebody else,
  * so there are none. Which of the two it is shows in the backend's process id, which a pooler cannot pass on.
+ * An acknowledgement is a commit on the disk, also where a role's settings would have it otherwise.
  */
 import { Pool, types as standardTypes } from 'pg';
 import type { ClientBase, ClientConfig, PoolClient } from 'pg';
@@ -28,7 +29,8 @@ const CONTENDED_TRIES = 5;
 const PINNED = `
   SET plan_cache_mode = force_generic_plan; SET jit = off;
   SET enable_seqscan = off; SET enable_mergejoin = off;
-  SET default_transaction_isolation = 'read committed'; SET statement_timeout = ${STATEMENT_MS}`;
+  SET default_transaction_isolation = 'read committed'; SET statement_timeout = ${STATEMENT_MS};
+  SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 export interface Answer {
   rows: SqlValue[][];
