@@ -4,6 +4,7 @@
  * processes that start at the same moment on an empty database one makes the tables, and the others find them made.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import type { QueryConfig } from 'pg';
 import type { Connection } from './connection.ts';
 import { SchemaRefusedError } from './errors.ts';
 import { inSchema } from './statements.ts';
@@ -15,6 +16,8 @@ const LOCK = 0x636c6d63;
 
 /** Of PostgreSQL's identifiers those that need no thought, in any tool. */
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,50}$/;
+
+const MIGRATION_MS = 3_600_000;
 
 interface Migration {
   version: number;
@@ -44,14 +47,19 @@ export async function migrate(connection: Connection): Promise<void> {
     await client.query('BEGIN');
     try {
       await client.query('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
-      await client.query(`SELECT pg_advisory_xact_lock(${LOCK}, hashtext('${schema}'))`);
-      for (const sql of await outstanding(client, schema)) await client.query(sql);
+      await client.query(patient(`SELECT pg_advisory_xact_lock(${LOCK}, hashtext('${schema}'))`));
+      for (const sql of await outstanding(client, schema)) await client.query(patient(sql));
       await client.query('COMMIT');
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {});
       throw asRefusal(error, schema);
     }
   });
+}
+
+/** A migration may rewrite a large table, and the others wait for it. */
+function patient(text: string): QueryConfig & { query_timeout: number } {
+  return { text, query_timeout: MIGRATION_MS };
 }
 
 /** The SQL that `migrate` would run now; nothing where the schema is up to date. */
