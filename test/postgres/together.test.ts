@@ -1,7 +1,15 @@
 /** Several stores on one schema, as processes on several machines would have them, all busy at the same time. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Command } from '../../src/domain/decide.ts';
 import type { ClaimedJob, Moved } from '../../src/ports/job-store.ts';
 import type { Store } from '../../src/ports/store.ts';
+import { Connection } from '../../src/stores/postgres/connection.ts';
+import { Lanes } from '../../src/stores/postgres/lanes.ts';
+import { Marks } from '../../src/stores/postgres/marks.ts';
+import { Moves } from '../../src/stores/postgres/moves.ts';
+import type { SeenRow } from '../../src/stores/postgres/moves.ts';
+import { prepared } from '../../src/stores/postgres/statements.ts';
 import { openPostgresStore } from '../../src/stores/postgres/store.ts';
 import {
   assertFolds,
@@ -12,7 +20,7 @@ import {
   TENANT,
 } from '../../src/testkit/store/fixture.ts';
 import { RULES } from '../../src/testkit/store/sqlite.ts';
-import { databaseUrl, dropSchema, newSchema } from './database.ts';
+import { databaseUrl, dropSchema, newSchema, withClient } from './database.ts';
 
 let schema: string;
 let stores: Store[];
@@ -126,4 +134,73 @@ it('claim, settle, cancel, replay, reap and sweep across each other, and every m
     const written = job.events.slice(1).filter((event) => event.from !== event.to);
     expect(told.toSorted()).toEqual(written.map((event) => event.type).toSorted());
   }
+});
+
+it('a late settlement of what another has claimed since changes nothing, though it is remembered', async () => {
+  const [late, other] = [fixtureOf(stores[0]!), fixtureOf(stores[1]!)];
+  const claimed = await late.running('ses_late');
+  await other.jobs.reapSession({ session: 'ses_late' });
+  const current = await other.claimOne('ses_other');
+  const before = await other.job(current.jobId);
+  expect(await late.complete(claimed)).toEqual({ refused: 'lease_lost' });
+  expect(await other.job(current.jobId)).toEqual(before);
+  expect((await other.complete(current)).moved?.status).toBe('completed');
+});
+
+it('a session that is reaped amid its claim loses what it gets there', async () => {
+  const [f, reaper] = [fixtureOf(stores[0]!), fixtureOf(stores[1]!)];
+  const jobId = await f.enqueueOne();
+  await f.openSession('ses_1');
+  const { claim, reaped } = await withClient(async (client) => {
+    await client.query('BEGIN');
+    // An uncommitted row of the same key holds up the claim amid its statement.
+    await client.query(`INSERT INTO "${schema}".leases (job, token, since, hard_stop, attempt, session, worker)
+      SELECT number, 0, 0, 0, 1, 'ses_0', 'w' FROM "${schema}".jobs`);
+    const claiming = f.claim('ses_1');
+    await expect.poll(() => waiting(client)).toBe(1);
+    const reaping = reaper.jobs.reapSession({ session: 'ses_1' });
+    await expect.poll(() => waiting(client)).toBe(2);
+    await client.query('ROLLBACK');
+    return { claim: await claiming, reaped: await reaping };
+  });
+  expect(claim.jobs.map((job) => job.jobId)).toEqual([jobId]);
+  expect(reaped.map((moved) => moved.event)).toEqual(['requeued_after_restart']);
+});
+
+async function waiting(client: Client): Promise<number> {
+  const sql = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".%'`;
+  return (await client.query(sql)).rowCount ?? 0;
+}
+
+describe('a move that was decided on what is no longer so', () => {
+  async function decided(jobId: string, command: Command) {
+    const connection = new Connection(await databaseUrl(), schema);
+    const moves = new Moves(connection, new Lanes(connection), new Marks(), RULES);
+    const row = await prepared<{ find: SeenRow }>(connection, 'act').find.get({ id: jobId, tenant: TENANT });
+    const { move } = moves.decide(row!, command);
+    return async () => {
+      const applied = await moves.apply([{ row: row!, move: move! }], { revoke: true });
+      await connection.close();
+      return applied;
+    };
+  }
+
+  it('is not applied to a job that ran in between and waits in its old place', async () => {
+    const f = fixtureOf(stores[0]!);
+    const jobId = await f.enqueueOne();
+    const apply = await decided(jobId, { type: 'cancel', actor: 'a', reason: 'r' });
+    await f.release(await f.claimOne('ses_1'));
+    expect(await apply()).toEqual([null]);
+    expect(await f.eventTypes(jobId)).toEqual(['queued', 'running', 'queued']);
+  });
+
+  it('is not applied to a dead letter that was replayed in between and died again', async () => {
+    const f = fixtureOf(stores[0]!);
+    const jobId = await f.dead();
+    const apply = await decided(jobId, { type: 'replay', actor: 'a', reason: 'r' });
+    await f.replay(jobId);
+    await f.fail(await f.claimOne('ses_1'), { code: 'refused', elapsedMs: 1 });
+    expect(await apply()).toEqual([null]);
+    expect((await f.job(jobId)).replays).toBe(1);
+  });
 });
