@@ -27,7 +27,9 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+/** As whom the binaries run, and in a directory that they may read. */
 interface Identity {
+  cwd: string;
   uid?: number;
   gid?: number;
 }
@@ -48,7 +50,17 @@ const NOBODY = 65_534;
 export async function startServer(options: Partial<Record<string, string>> = {}): Promise<Server> {
   const directory = await mkdtemp(join(tmpdir(), 'claimcheck-postgres-'));
   await chmod(directory, 0o755);
-  const identity: Identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  try {
+    return await startIn(directory, options);
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function startIn(directory: string, options: Partial<Record<string, string>>): Promise<Server> {
+  const cwd = directory;
+  const identity: Identity = process.getuid?.() === 0 ? { cwd, uid: NOBODY, gid: NOBODY } : { cwd };
   const native = binaries(directory, identity);
   const data = await mkdtemp(join(directory, 'data-'));
   if (identity.uid !== undefined) await chown(data, identity.uid, identity.gid ?? NOBODY);
@@ -92,7 +104,7 @@ function binaries(directory: string, identity: Identity): string {
   const installed = join(dirname(wrapper.resolve(name)), '..', 'native');
   if (identity.uid === undefined || isOpenToAll(installed)) return linked(installed);
   const copy = join(directory, 'native');
-  cpSync(installed, copy, { recursive: true });
+  cpSync(installed, copy, { recursive: true, verbatimSymlinks: true });
   return linked(copy);
 }
 
