@@ -50,7 +50,11 @@ const HOUSE = {
 
   engine: { rooms: ['domain', 'ports'], node: true, packages: ['@standard-schema/spec'] },
   'stores/shared': { rooms: ['domain', 'ports'] },
-  'stores/sqlite': { rooms: ['domain', 'ports', 'stores/shared'], node: true, packages: ['@photostructure/sqlite'] },
+  'stores/sqlite': {
+    rooms: ['domain', 'ports', 'stores/shared'],
+    node: true,
+    packages: ['@photostructure/sqlite'],
+  },
   'stores/postgres': { rooms: ['domain', 'ports', 'stores/shared'], node: true, packages: ['pg'] },
   blobs: { rooms: ['domain', 'ports'], node: true, packages: ['@aws-sdk/client-s3'] },
   models: {
