@@ -77,7 +77,27 @@ export function closing(refusal: Problem): Problem {
 
 export function problemJson({ code, detail, errors }: Problem) {
   const { status, title } = PROBLEMS[code];
-  return { type: `urn:claimcheck:problem:${code}`, title, status, code, detail, errors };
+  return {
+    type: `urn:claimcheck:problem:${code}`,
+    title,
+    status,
+    code,
+    detail: shortened(detail, TEXT_LIMIT),
+    errors: errors.map(({ path, message }) => ({
+      path: shortened(path, PATH_LIMIT),
+      message: shortened(message, TEXT_LIMIT),
+    })),
+  };
+}
+
+const PATH_LIMIT = 200;
+const TEXT_LIMIT = 500;
+
+/** Both ends of a text that is too long: what a caller wrote, such as a key of a megabyte, is not sent back whole. */
+function shortened(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const half = Math.floor((limit - 1) / 2);
+  return `${text.slice(0, half)}…${text.slice(-half)}`.toWellFormed();
 }
 
 export function problemHeaders({ code, headers, closes }: Problem): Record<string, string> {
