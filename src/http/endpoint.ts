@@ -36,7 +36,7 @@ export interface BodyLimits {
   uploadBytes: number;
   /** How long a JSON body may take to arrive. */
   bodyMs: number;
-  /** How long an upload may stand still. */
+  /** How long an upload may stand still, or fall behind 1 KB a second. */
   uploadIdleMs: number;
 }
 
