@@ -22,6 +22,9 @@ export interface Bindings {
   sendContinue?: () => void;
 }
 
+/** How the address `*` of a request arrives: that of no resource, but of the server. */
+export const WHOLE_SERVER = '/*';
+
 export interface AppEnv {
   Bindings: Bindings;
   Variables: { requestId: string; route: string; caller: Caller; token: string };
