@@ -6,9 +6,10 @@ import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import { systemClock } from '../engine/system-clock.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/telemetry.ts';
+import { WHOLE_SERVER } from './endpoint.ts';
 import type { AppEnv, BodyLimits, Ctx, Endpoint, StreamLimits, Surface } from './endpoint.ts';
 import { PROBLEMS, UNAUTHORIZED, problem, thrownProblem } from './problems.ts';
-import { respond } from './respond.ts';
+import { SAFETY_HEADERS, respond } from './respond.ts';
 import { routes } from './routes.ts';
 
 const DEFAULT_LIMITS: BodyLimits = {
@@ -24,13 +25,6 @@ const DEFAULT_STREAMS: StreamLimits = {
   recheckMs: 4_000,
   perKey: 500,
 };
-
-const SAFETY_HEADERS: readonly [string, string][] = [
-  ['x-content-type-options', 'nosniff'],
-  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
-  ['referrer-policy', 'no-referrer'],
-  ['cross-origin-resource-policy', 'same-origin'],
-];
 
 export interface AppOptions {
   engine: EngineApi;
@@ -74,7 +68,11 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     surface,
   );
   refuseOtherMethods(app, table, surface);
-  app.all('*', (c) => respond(c, surface, problem('not_found', 'There is nothing at this address.')));
+  app.all('*', (c) =>
+    c.req.method === 'OPTIONS' && c.req.path === WHOLE_SERVER
+      ? new Response(null, { status: 204, headers: { allow: allowed(table) } })
+      : respond(c, surface, problem('not_found', 'There is nothing at this address.')),
+  );
   app.onError((error, c) => failed(error, c, surface));
   return app;
 }
@@ -102,16 +100,19 @@ function serve(app: Hono<AppEnv>, table: Endpoint[], surface: Surface): void {
 
 function refuseOtherMethods(app: Hono<AppEnv>, table: Endpoint[], surface: Surface): void {
   for (const path of new Set(table.map((endpoint) => endpoint.path))) {
-    const methods = table
-      .filter((endpoint) => endpoint.path === path)
-      .map(({ method }) => method.toUpperCase());
-    const allow = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+    const allow = allowed(table.filter((endpoint) => endpoint.path === path));
     const refusal = problem('method_not_allowed', `This address takes ${allow}.`);
     app.all(path, (c) => {
       c.set('route', path);
       return respond(c, surface, { ...refusal, headers: { allow } });
     });
   }
+}
+
+/** What an `Allow` says of these routes. */
+function allowed(table: Endpoint[]): string {
+  const methods = new Set(table.map(({ method }) => method.toUpperCase()));
+  return [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 }
 
 /** Wraps every request: its id, the headers that every answer has, one line of log without anything a caller wrote. */

@@ -55,27 +55,32 @@ interface ChunkLimits {
   maxBytes: number;
   /** For the whole body. */
   totalMs?: number;
-  /** For each part of it. */
+  /** How long it may stand still; and behind `MIN_BYTES_PER_S` it may never be by more than this. */
   idleMs?: number;
   clock: Clock;
 }
+
+const MIN_BYTES_PER_S = 1024;
 
 /**
  * The body, piece by piece. A length that was declared is checked before anything is read and then not believed.
  * @throws BodyRefused where it is too large, too slow, or ends too early
  */
 export async function* bodyChunks(c: Ctx, limits: ChunkLimits): AsyncGenerator<Uint8Array> {
-  const { maxBytes, totalMs, idleMs, clock } = limits;
+  const { maxBytes, totalMs, idleMs = Infinity, clock } = limits;
   if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
   c.env.sendContinue?.();
   const end = clock.monotonicMs() + (totalMs ?? Infinity);
   const body = open(c);
   let bytes = 0;
+  let waitedMs = 0; // for the client alone: a slow disk is not its fault
   try {
     for (;;) {
-      const waitMs = Math.min(idleMs ?? Infinity, end - clock.monotonicMs());
-      const { done, value } = await inTime(body.read(), waitMs, clock);
+      const paceMs = idleMs + (bytes / MIN_BYTES_PER_S) * 1000 - waitedMs;
+      const began = clock.monotonicMs();
+      const { done, value } = await inTime(body.read(), Math.min(idleMs, paceMs, end - began), clock);
       if (done === true) return;
+      waitedMs += clock.monotonicMs() - began;
       bytes += value.byteLength;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
       yield value;

@@ -1,12 +1,13 @@
 /** How one route of the API is written down: its address, what it takes and gives (for the document), what it does. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'hono';
-import type { z } from 'zod';
+import { z } from 'zod';
+import { pointer } from '../domain/json.ts';
 import type { Caller, EngineApi } from '../engine/api.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Parsed, Problem, ProblemCode } from './problems.ts';
-import { problem } from './problems.ts';
+import { invalidRequest, problem } from './problems.ts';
 import { readJsonBody } from './body.ts';
 import { check } from './requests.ts';
 
@@ -20,6 +21,9 @@ export interface Bindings {
   /** Tells a client that waits for it (Expect: 100-continue) to send its body. */
   sendContinue?: () => void;
 }
+
+/** How the address `*` of a request arrives: that of no resource, but of the server. */
+export const WHOLE_SERVER = '/*';
 
 export interface AppEnv {
   Bindings: Bindings;
@@ -35,7 +39,7 @@ export interface BodyLimits {
   uploadBytes: number;
   /** How long a JSON body may take to arrive. */
   bodyMs: number;
-  /** How long an upload may stand still. */
+  /** How long an upload may stand still, or fall behind 1 KB a second. */
   uploadIdleMs: number;
 }
 
@@ -123,7 +127,7 @@ export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
   async function run(c: Ctx, surface: Surface): Promise<Response | Problem> {
     const { id = '', name = '' } = c.req.param() as { id?: string; name?: string };
     if (!isId(id) || !isName(name)) return problem('not_found', 'There is nothing at this address.');
-    const query = doc.query === undefined ? NOTHING : checkQuery(doc.query, c);
+    const query = checkQuery(doc.query ?? NO_QUERY, c);
     if (!query.ok) return query;
     const body = doc.body === undefined ? NOTHING : await checkBody(doc.body, c, surface);
     if (!body.ok) return body;
@@ -135,6 +139,7 @@ export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
 }
 
 const NOTHING: Parsed<undefined> = { ok: true, value: undefined };
+const NO_QUERY = z.strictObject({});
 const LABEL = 'label.';
 
 function isId(id: string): boolean {
@@ -146,7 +151,12 @@ function isName(name: string): boolean {
 }
 
 function checkQuery<Query extends z.ZodObject>(schema: Query, c: Ctx): Parsed<z.output<Query>> {
-  const entries = Object.entries(c.req.queries()).filter(([key]) => !isLabelFilter(schema, key));
+  const given = Object.entries(c.req.queries());
+  const twice = given.filter(([key, values]) => isLabelFilter(schema, key) && values.length > 1);
+  if (twice.length > 0) {
+    return invalidRequest(twice.map(([key]) => ({ path: pointer('', key), message: 'is given twice' })));
+  }
+  const entries = given.filter(([key]) => !isLabelFilter(schema, key));
   return check(
     schema,
     Object.fromEntries(entries.map(([key, values]) => [key, values.length === 1 ? values[0] : values])),
@@ -158,7 +168,7 @@ function isLabelFilter(schema: z.ZodObject, key: string): boolean {
   return 'after' in schema.shape && key.startsWith(LABEL) && key.length > LABEL.length;
 }
 
-/** The `label.<name>` filters of a list; of one given twice, the last. */
+/** The `label.<name>` filters of a list, each of which was given once. */
 export function labelFilters(c: Ctx): Record<string, string> {
   const labels = Object.entries(c.req.query()).filter(
     ([key]) => key.startsWith(LABEL) && key.length > LABEL.length,

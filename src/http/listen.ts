@@ -2,11 +2,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Http2Bindings, HttpBindings } from '@hono/node-server';
+import { WHOLE_SERVER } from './endpoint.ts';
 import type { Bindings } from './endpoint.ts';
-import { problem, problemHeaders, problemJson } from './problems.ts';
+import { PROBLEMS, problem, problemJson } from './problems.ts';
+import type { Problem } from './problems.ts';
+import { NO_PROXY, UNKNOWN_EXPECTATION, allHeaders, refuse, unreadableProblem } from './socket-answers.ts';
+import { Underway } from './underway.ts';
 
 export class PortTakenError extends Error {
   override readonly name = 'PortTakenError';
@@ -23,7 +28,7 @@ export interface SocketLimits {
   requestTimeoutMs: number;
   /** For the next request on an open connection. Longer than a proxy's, so that the proxy closes first. */
   keepAliveTimeoutMs: number;
-  /** Without a byte in either direction: ends readers that do not read. Longer than the longest `wait`. */
+  /** Without a byte in either direction: ends readers that do not read, at the latest. Longer than the longest `wait`. */
   idleTimeoutMs: number;
   maxHeaderBytes: number;
   maxConnections: number;
@@ -63,23 +68,25 @@ export async function listen({ app, host, port, sockets }: ListenOptions): Promi
   const server = createServer(serverOptions(limits));
   const underway = new Underway(server);
   const { closing } = underway;
-  const answer = getRequestListener((request, env) => app.fetch(request, { ...bindings(env), closing }), {
-    errorHandler: unreadable,
-  });
-  const answerAsked = getRequestListener(
-    (request, env) => app.fetch(request, { ...askedFirst(bindings(env)), closing }),
-    { errorHandler: unreadable },
+  const answering = (more: (env: Bindings) => Bindings) => {
+    const answer = getRequestListener(
+      (request, env) => app.fetch(request, { ...more(bindings(env)), closing }),
+      { errorHandler: unreadable },
+    );
+    return (incoming: IncomingMessage, outgoing: ServerResponse) => {
+      underway.begin(incoming, outgoing);
+      void answer(addressed(incoming), outgoing);
+    };
+  };
+  server.on(
+    'request',
+    answering((env) => env),
   );
-  server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    underway.begin(outgoing);
-    void answer(incoming, outgoing);
-  });
-  server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    underway.begin(outgoing);
-    void answerAsked(incoming, outgoing);
-  });
+  server.on('checkContinue', answering(askedFirst));
+  refuseTheRest(server, underway);
   server.maxConnections = limits.maxConnections;
-  server.timeout = limits.idleTimeoutMs;
+  server.timeout = limits.idleTimeoutMs / 2;
+  server.on('timeout', (socket: Socket) => underway.stoodStill(socket, limits.idleTimeoutMs / 2));
   const bound = await bind(server, host, port);
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
@@ -94,9 +101,29 @@ function serverOptions(limits: SocketLimits) {
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.maxHeaderBytes,
+    // who leaves it out is told so like everybody else: see `unreadable`
+    requireHostHeader: false,
     // how often the two timeouts above are looked at
     connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs, limits.requestTimeoutMs),
   };
+}
+
+/** What no handler is asked about still gets an answer in the form of all others. */
+function refuseTheRest(server: Server, underway: Underway): void {
+  const turnAway = (socket: Duplex, refusal: Problem) => {
+    if (underway.isAnswering(socket)) socket.destroy();
+    else refuse(socket, refusal);
+  };
+  server.on('clientError', (error, socket) => turnAway(socket, unreadableProblem(error)));
+  server.on('connect', (_, socket) => turnAway(socket, NO_PROXY));
+  server.on('checkExpectation', ({ socket }: IncomingMessage) => turnAway(socket, UNKNOWN_EXPECTATION));
+}
+
+/** Two forms of asking without an address: `OPTIONS *`, and HTTP/1.0, which knows no host. */
+function addressed(incoming: IncomingMessage): IncomingMessage {
+  if (incoming.method === 'OPTIONS' && incoming.url === '*') incoming.url = WHOLE_SERVER;
+  if (incoming.httpVersion === '1.0') incoming.headers.host ??= 'localhost';
+  return incoming;
 }
 
 function bindings(env: HttpBindings | Http2Bindings): Bindings {
@@ -116,7 +143,7 @@ function unreadable(error: unknown): Response {
     ? problem('invalid_request', 'The request has no valid host or address.')
     : problem('internal', 'Something went wrong here.');
   const body = JSON.stringify(problemJson(refusal));
-  return new Response(body, { status: isRequestError ? 400 : 500, headers: problemHeaders(refusal) });
+  return new Response(body, { status: PROBLEMS[refusal.code].status, headers: allHeaders(refusal) });
 }
 
 async function bind(server: Server, host: string, port: number): Promise<number> {
@@ -128,44 +155,4 @@ async function bind(server: Server, host: string, port: number): Promise<number>
     throw taken ? new PortTakenError(host, port) : error;
   }
   return (server.address() as AddressInfo).port;
-}
-
-/**
- * Node's own `closeIdleConnections` leaves out those that never sent a request, and those whose last one ends later.
- */
-class Underway {
-  readonly #closing = new AbortController();
-  readonly #server: Server;
-  #requests = 0;
-
-  constructor(server: Server) {
-    this.#server = server;
-  }
-
-  get closing(): AbortSignal {
-    return this.#closing.signal;
-  }
-
-  begin(outgoing: ServerResponse): void {
-    this.#requests += 1;
-    outgoing.once('close', () => {
-      this.#requests -= 1;
-      if (this.closing.aborted) this.#closeIfDone();
-    });
-  }
-
-  async close(closeTimeoutMs: number): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#closing.abort();
-    this.#closeIfDone();
-    const last = setTimeout(() => this.#server.closeAllConnections(), closeTimeoutMs);
-    await closed;
-    clearTimeout(last);
-  }
-
-  #closeIfDone(): void {
-    if (this.#requests === 0) this.#server.closeAllConnections();
-    else this.#server.closeIdleConnections();
-  }
 }

@@ -46,7 +46,7 @@ function operation({ method, path, open, doc }: Endpoint, schemas: SchemaTable):
   const parameters = [...pathParameters(path), ...queryParameters(doc), ...headerParameters(doc)];
   const codes: ProblemCode[] = open
     ? [...doc.problems, 'internal', 'unavailable']
-    : [...doc.problems, 'unauthorized', 'internal', 'unavailable'];
+    : [...doc.problems, 'invalid_request', 'unauthorized', 'internal', 'unavailable'];
   return {
     operationId: operationId(method, path),
     summary: doc.summary,

@@ -8,7 +8,9 @@ export type ProblemCode =
   | 'method_not_allowed'
   | 'request_timeout'
   | 'unsupported_media_type'
+  | 'expectation_failed'
   | 'rate_limited'
+  | 'head_too_large'
   | 'internal'
   | 'unavailable'
   | 'storage_full';
@@ -34,8 +36,10 @@ export const PROBLEMS: Readonly<Record<ProblemCode, ProblemRule>> = {
   decision_taken: { status: 409, title: 'The decision was taken' },
   too_large: { status: 413, title: 'Too large' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
+  expectation_failed: { status: 417, title: 'The expectation cannot be met' },
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key belongs to another request' },
   rate_limited: { status: 429, title: 'Too many at once', retryAfterS: 5 },
+  head_too_large: { status: 431, title: 'The head of the request is too large' },
   internal: { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Unavailable for the moment', retryAfterS: 2 },
   storage_full: { status: 507, title: 'The storage is full', retryAfterS: 60 },
@@ -77,7 +81,27 @@ export function closing(refusal: Problem): Problem {
 
 export function problemJson({ code, detail, errors }: Problem) {
   const { status, title } = PROBLEMS[code];
-  return { type: `urn:claimcheck:problem:${code}`, title, status, code, detail, errors };
+  return {
+    type: `urn:claimcheck:problem:${code}`,
+    title,
+    status,
+    code,
+    detail: shortened(detail, TEXT_LIMIT),
+    errors: errors.map(({ path, message }) => ({
+      path: shortened(path, PATH_LIMIT),
+      message: shortened(message, TEXT_LIMIT),
+    })),
+  };
+}
+
+const PATH_LIMIT = 200;
+const TEXT_LIMIT = 500;
+
+/** Both ends of a text that is too long: what a caller wrote, such as a key of a megabyte, is not sent back whole. */
+function shortened(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const half = Math.floor((limit - 1) / 2);
+  return `${text.slice(0, half)}…${text.slice(-half)}`.toWellFormed();
 }
 
 export function problemHeaders({ code, headers, closes }: Problem): Record<string, string> {

@@ -6,7 +6,15 @@ import { PROBLEMS, problemHeaders, problemJson } from './problems.ts';
 import type { Problem } from './problems.ts';
 
 /** How long a refused body is read on, so that a client that is still sending sees the answer before the end. */
-const LINGER_MS = 500;
+export const LINGER_MS = 500;
+
+/** On every answer that says nothing else. */
+export const SAFETY_HEADERS: readonly [string, string][] = [
+  ['x-content-type-options', 'nosniff'],
+  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['referrer-policy', 'no-referrer'],
+  ['cross-origin-resource-policy', 'same-origin'],
+];
 
 export function respond(c: Ctx, { clock }: Pick<Surface, 'clock'>, refusal: Problem): Response {
   const text = JSON.stringify(problemJson(refusal));

@@ -92,9 +92,9 @@ export const ListQuery = z.strictObject({
   code: z.enum(ERROR_CODES).optional().describe('The code of the error that a dead letter ended with.'),
   after: z
     .string()
-    .regex(/^[\x21-\x7e]{1,200}$/, { error: 'must be the `next` of an earlier page' })
+    .regex(/^job_[0-9A-HJKMNP-TV-Z]{26}$/, { error: 'must be the `next` of an earlier page' })
     .optional()
-    .describe('The `next` of the page before.'),
+    .describe('The `next` of the page before: the id of its last job.'),
   limit: z
     .string()
     .regex(/^\d{1,4}$/, { error: 'must be a whole number' })

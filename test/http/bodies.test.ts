@@ -48,6 +48,23 @@ describe('a JSON body', () => {
     expect(problem.errors[0]?.message).toMatch(message);
   });
 
+  it.each([
+    ['an unknown field', (name: string) => `{"workflow":"picky","${name}":1}`],
+    ['a field given twice', (name: string) => `{"${name}":1,"${name}":2}`],
+    ['an unknown field of the input', (name: string) => job(`{"mode":"a","${name}":1}`)],
+    ['a label', (name: string) => `{"workflow":"picky","input":{"mode":"a"},"labels":{"${name}":"x"}}`],
+    ['a workflow', (name: string) => `{"workflow":"${name}"}`],
+  ])('with a huge name as %s is refused without giving it back', async (_, body) => {
+    const answer = await send(body('x'.repeat(200_000)));
+    const text = await answer.clone().text();
+    expect(answer.status).toBe(400);
+    expect(text.length).toBeLessThan(2000);
+    const { errors, detail } = await problemOf(answer);
+    expect(errors[0]?.path.length).toBeLessThanOrEqual(200);
+    expect(errors[0]?.message).not.toBe('');
+    expect(detail).toContain(errors[0]?.message.slice(-20));
+  });
+
   it('must be UTF-8', async () => {
     expect((await problemOf(await send(Buffer.from(job('"é"'), 'latin1')))).detail).toMatch(/UTF-8/);
   });

@@ -116,13 +116,30 @@ describe('the list', () => {
     ['limit=5&limit=6', '/limit'],
     ['after=', '/after'],
     ['after=a%00b', '/after'],
+    ['after=a', '/after'],
+    ['after=-1', '/after'],
+    ['after=job_01M8MQK5YXKK10EDDBPJJXWE7', '/after'],
+    ['after=job_01m8mqk5yxkk10eddbpjjxwe7h', '/after'],
     ['label.=x', '/label.'],
+    ['label.a=x&label.a=y', '/label.a'],
+    ['label.a=x&label.a=x', '/label.a'],
   ])('?%s is refused', async (query, path) => {
     expect(await problemOf(await api.ask(`/ai-jobs?${query}`))).toMatchObject({
       status: 400,
       errors: [{ path }],
     });
   });
+});
+
+it('a cursor is a place in the list, whether or not there is a job at it', async () => {
+  const id = await api.enqueue({ workflow: 'echo', labels: { shelf: 'cursor' } });
+  const of = async (after: string) => {
+    const page = await api.ask(`/ai-jobs?label.shelf=cursor&after=${after}`);
+    return answers.Page.parse(await page.json()).jobs.map((job) => job.job_id);
+  };
+  expect(await of(id)).toEqual([]);
+  expect(await of('job_00000000000000000000000000')).toEqual([]);
+  expect(await of('job_7ZZZZZZZZZZZZZZZZZZZZZZZZZ')).toEqual([id]);
 });
 
 describe('with a worker', () => {

@@ -119,6 +119,17 @@ describe('with a key', () => {
     expect((await api.ask(`/keys/${id}`, { method: 'DELETE' })).status).toBe(404);
   });
 
+  it.each(KEYED.map(({ method, path, doc }) => [method.toUpperCase(), path, doc.body]))(
+    '%s %s refuses a query parameter that it does not know',
+    async (method, path, body) => {
+      const json = body === undefined ? {} : { json: {} };
+      const answer = await api.ask(`${address(path)}?unknown=1`, { ...json, method });
+      const problem = await problemOf(answer);
+      expect(problem).toMatchObject({ status: 400, code: 'invalid_request' });
+      expect(problem.errors).toContainEqual({ path: '/unknown', message: 'unknown field' });
+    },
+  );
+
   it('every answer says nosniff, is framed by nobody and has an id to ask about', async () => {
     for (const path of ['/healthz', '/ai-jobs', '/nothing', '/openapi.json']) {
       const { headers } = await api.ask(path);

@@ -2,9 +2,10 @@ import { Agent, request } from 'node:http';
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bindings } from '../../src/http/endpoint.ts';
 import { PortTakenError, listen } from '../../src/http/listen.ts';
 import type { Listening } from '../../src/http/listen.ts';
-import { KEY, openApi } from './harness.ts';
+import { KEY, deferred, openApi } from './harness.ts';
 import type { Api } from './harness.ts';
 
 let api: Api;
@@ -18,8 +19,12 @@ afterAll(() => api.close());
 const HEAD = `Host: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\n`;
 
 /** What a server says to these bytes, until it closes the connection. */
-async function say(text: string, andThen: (socket: Socket) => void = () => {}): Promise<string> {
-  const socket = createConnection(server.port, '127.0.0.1');
+async function say(
+  text: string,
+  andThen: (socket: Socket) => void = () => {},
+  port = server.port,
+): Promise<string> {
+  const socket = createConnection(port, '127.0.0.1');
   let heard = '';
   socket.on('data', (chunk) => {
     heard += chunk.toString();
@@ -31,24 +36,77 @@ async function say(text: string, andThen: (socket: Socket) => void = () => {}): 
   return heard;
 }
 
+/** Sends these bytes again and again until the connection is closed. */
+function dripping(bytes: string, everyMs = 50) {
+  return (socket: Socket) => {
+    const drip = setInterval(() => socket.write(bytes), everyMs);
+    socket.once('close', () => clearInterval(drip));
+  };
+}
+
+/** The last answer of what was heard: its status and, where it is a problem, the code. */
+function answered(heard: string): { status: number; code: unknown } {
+  const at = heard.lastIndexOf('HTTP/1.1 ');
+  const [head = '', body = ''] = heard.slice(at).split('\r\n\r\n');
+  const isProblem = /^content-type: application\/problem\+json$/im.test(head);
+  const { code } = (isProblem ? JSON.parse(body) : {}) as { code?: unknown };
+  return { status: Number(head.slice(9, 12)), code };
+}
+
 describe('a client that is slow', () => {
   it('with its headers is closed', async () => {
-    expect(await say('POST /ai-jobs HTTP/1.1\r\nHost: x\r\nX-Slow: ')).toContain('408');
+    const heard = await say('POST /ai-jobs HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+    expect(answered(heard)).toEqual({ status: 408, code: 'request_timeout' });
   });
 
   it('with its body gets 408 and is closed, although it sends a byte now and then', async () => {
-    let trickle: NodeJS.Timeout | undefined;
-    const heard = await say(`POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 1000\r\n\r\n`, (socket) => {
-      trickle = setInterval(() => socket.write(' '), 50);
-    });
-    clearInterval(trickle);
-    expect(heard).toMatch(/^HTTP\/1\.1 408 /);
-    expect(heard).toContain('"code":"request_timeout"');
+    const heard = await say(`POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 1000\r\n\r\n`, dripping(' '));
+    expect(answered(heard)).toEqual({ status: 408, code: 'request_timeout' });
   });
 
   it('with its upload gets 408 and is closed', async () => {
     const heard = await say(`POST /uploads HTTP/1.1\r\n${HEAD}Content-Length: 1000\r\n\r\nabc`);
     expect(heard).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it('with its upload gets 408 although it sends a byte now and then', async () => {
+    const { port } = await api.listen();
+    const asked = `POST /uploads HTTP/1.1\r\n${HEAD}Content-Length: 1000\r\n\r\n`;
+    const heard = await say(asked, dripping('x'), port);
+    expect(answered(heard)).toEqual({ status: 408, code: 'request_timeout' });
+  });
+
+  it('with its upload is heard out at a kilobyte a second and more', async () => {
+    const size = 20 * 1024;
+    const head = `POST /uploads HTTP/1.1\r\n${HEAD}Connection: close\r\nContent-Length: ${size}\r\n\r\n`;
+    const started = performance.now();
+    const heard = await say(head, dripping('x'.repeat(1024)));
+    expect(answered(heard).status).toBe(201);
+    expect(performance.now() - started).toBeGreaterThan(900); // more than twice what it may stand still
+  });
+});
+
+describe('a body that nobody reads', () => {
+  it.each([
+    ['GET /healthz', ''],
+    ['HEAD /healthz', ''],
+    ['GET /ai-jobs', HEAD],
+    ['GET /nothing', HEAD],
+    ['POST /nothing', HEAD],
+    ['DELETE /keys/none', HEAD],
+    ['POST /uploads', ''],
+  ])('does not hold the connection after the answer: %s', async (line, head) => {
+    const { port } = await api.listen(); // which would wait ten minutes for the rest of a request
+    const asked = `${line} HTTP/1.1\r\nHost: x\r\n${head.replace('Host: x\r\n', '')}Content-Length: 1000\r\n\r\n`;
+    expect(await say(asked, dripping(' '), port)).toMatch(/^HTTP\/1\.1 [24]/);
+  });
+
+  it('and that came whole leaves the connection open for the next request', async () => {
+    const heard = await say(
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello` +
+        `GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
+    expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
   });
 });
 
@@ -97,7 +155,7 @@ describe('a length', () => {
     const body = '{"workflow":"echo"}';
     const heard = await say(`POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 10\r\n\r\n${body}`);
     expect(heard).toMatch(/^HTTP\/1\.1 400 /);
-    expect(heard).not.toContain('202');
+    expect(heard).not.toContain('HTTP/1.1 202');
   });
 
   it('told twice, or in two ways, is refused', async () => {
@@ -140,11 +198,98 @@ describe('a request', () => {
   });
 
   it('with too large a head, no host or an address that is none is refused', async () => {
-    expect(await say(`GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`)).toContain('431');
-    expect(await say('GET / HTTP/1.1\r\nConnection: close\r\n\r\n')).toContain('400');
-    const odd = await say('GET /a\\b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-    expect(odd).toMatch(/^HTTP\/1\.1 400 /);
-    expect(odd).toContain('application/problem+json');
+    for (const [text, status, code] of [
+      [`GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'head_too_large'],
+      [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'head_too_large'],
+      ['GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'invalid_request'],
+      ['GET /a\\b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 400, 'invalid_request'],
+    ] as const) {
+      expect(answered(await say(text))).toEqual({ status, code });
+    }
+  });
+
+  it.each([
+    ['with a method that is not known', 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'invalid_request'],
+    ['that is none', '\u0016\u0003\u0001\u0002\u0000\r\n\r\n', 400, 'invalid_request'],
+    ['of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'invalid_request'],
+    ['to a proxy', 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'method_not_allowed'],
+    [
+      'with an expectation that is not known',
+      `POST /ai-jobs HTTP/1.1\r\n${HEAD}Expect: 200-ok\r\nContent-Length: 2\r\n\r\n{}`,
+      417,
+      'expectation_failed',
+    ],
+    [
+      'with a chunk that is none',
+      `POST /ai-jobs HTTP/1.1\r\n${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      400,
+      'invalid_request',
+    ],
+    [
+      'with a chunk that says too much',
+      `POST /ai-jobs HTTP/1.1\r\n${HEAD}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(70_000)}\r\n`,
+      413,
+      'too_large',
+    ],
+  ])('%s gets a problem like any other, and is closed', async (_, text, status, code) => {
+    const heard = await say(text);
+    expect(answered(heard)).toEqual({ status, code });
+    expect(heard).toMatch(/^connection: close\r$/im);
+    expect(heard).toMatch(/^x-content-type-options: nosniff\r$/im);
+  });
+
+  it('to the server as a whole is known by its key like all others', async () => {
+    const options = (head: string) => `OPTIONS * HTTP/1.1\r\n${head}Connection: close\r\n\r\n`;
+    expect(answered(await say(options('Host: x\r\n')))).toEqual({ status: 401, code: 'unauthorized' });
+    const heard = await say(options(HEAD));
+    expect(heard).toMatch(/^HTTP\/1\.1 204 /);
+    expect(heard).toMatch(/^allow: GET, HEAD, POST, DELETE\r$/im);
+  });
+
+  it('of HTTP/1.0 needs no host', async () => {
+    expect(await say('GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await say('OPTIONS * HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it('that is not answered in time is 503, and one that is waited for is not cut before', async () => {
+    const idleTimeoutMs = 600;
+    const gone = deferred();
+    const app = {
+      fetch({ url, signal }: Request) {
+        if (url.endsWith('/waits')) {
+          return new Promise<Response>((resolve) => setTimeout(() => resolve(new Response('here')), 450));
+        }
+        signal.addEventListener('abort', () => gone.resolve());
+        return new Promise<Response>(() => {});
+      },
+    };
+    const listening = await listen({ app, host: '127.0.0.1', port: 0, sockets: { idleTimeoutMs } });
+    const ask = (path: string) =>
+      say(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, undefined, listening.port);
+    expect(await ask('/waits')).toMatch(/here$/);
+    expect(answered(await ask('/never'))).toEqual({ status: 503, code: 'unavailable' });
+    await gone.promise;
+    await listening.close();
+  });
+
+  it('whose client takes a part of the answer and no more is cut in the time that is said, not in twice of it', async () => {
+    const idleTimeoutMs = 1500;
+    const cut = deferred();
+    const app = {
+      fetch(_: Request, { outgoing }: Bindings) {
+        outgoing?.once('close', () => cut.resolve());
+        return new Response(new Uint8Array(50_000_000)); // more than any buffer on the way takes
+      },
+    };
+    const listening = await listen({ app, host: '127.0.0.1', port: 0, sockets: { idleTimeoutMs } });
+    const socket = createConnection(listening.port, '127.0.0.1').pause();
+    socket.on('error', () => {});
+    const asked = performance.now();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await cut.promise;
+    expect(performance.now() - asked).toBeLessThan(idleTimeoutMs * 1.5);
+    socket.destroy();
+    await listening.close();
   });
 
   it('to trace is not answered with what it holds', async () => {

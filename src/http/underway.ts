@@ -1,0 +1,85 @@
+/**
+ * The requests under way and the sockets they came on: how long one may stand still, what becomes of a body that nobody
+ * read, and how all of them end when the server does.
+ */
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
+import { LINGER_MS } from './respond.ts';
+import { NO_ANSWER, refuse } from './socket-answers.ts';
+
+export class Underway {
+  readonly #closing = new AbortController();
+  readonly #server: Server;
+  /** The last answer that was begun on a socket. */
+  readonly #answers = new WeakMap<Duplex, ServerResponse>();
+  /** Sockets whose answer has been awaited for one half of the time that they may stand still. */
+  readonly #awaited = new WeakSet<Socket>();
+  #requests = 0;
+
+  constructor(server: Server) {
+    this.#server = server;
+  }
+
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    this.#requests += 1;
+    this.#answers.set(incoming.socket, outgoing);
+    this.#awaited.delete(incoming.socket);
+    outgoing.once('finish', () => leaveUnread(incoming));
+    outgoing.once('close', () => {
+      this.#requests -= 1;
+      if (this.closing.aborted) this.#closeIfDone();
+    });
+  }
+
+  /** Whether a part of an answer went out on it, and not yet the whole. */
+  isAnswering(socket: Duplex): boolean {
+    const answer = this.#answers.get(socket);
+    return answer?.headersSent === true && !answer.writableFinished;
+  }
+
+  /**
+   * For a socket on which Node saw no byte for `halfMs`. Where something waits to be read by the client, Node lets one
+   * such time pass in silence: hence the half, after which such a reader is cut at once, and an answer that is awaited
+   * is given as much time again.
+   */
+  stoodStill(socket: Socket, halfMs: number): void {
+    const answer = this.#answers.get(socket);
+    if (answer === undefined || answer.writableFinished || socket.writableLength > 0) socket.destroy();
+    else if (!this.#awaited.has(socket)) {
+      this.#awaited.add(socket);
+      socket.setTimeout(halfMs);
+    } else if (answer.headersSent) socket.destroy();
+    else refuse(socket, NO_ANSWER);
+  }
+
+  async close(closeTimeoutMs: number): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#closing.abort();
+    this.#closeIfDone();
+    const last = setTimeout(() => this.#server.closeAllConnections(), closeTimeoutMs);
+    await closed;
+    clearTimeout(last);
+  }
+
+  /** Node's own `closeIdleConnections` leaves out those that never sent a request, and those whose last one ends later. */
+  #closeIfDone(): void {
+    if (this.#requests === 0) this.#server.closeAllConnections();
+    else this.#server.closeIdleConnections();
+  }
+}
+
+/** The rest of a body after its answer holds the socket no longer than it takes a client to see that answer. */
+function leaveUnread(incoming: IncomingMessage): void {
+  if (incoming.complete) return;
+  incoming.resume();
+  setTimeout(() => {
+    if (!incoming.complete) incoming.socket.destroy();
+  }, LINGER_MS).unref();
+}
