@@ -1,8 +1,17 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { ClaimcheckError, InvalidInputError, RetryableError, defineWorkflow } from '../src/index.ts';
-import { gate, openTemp } from './support/claimcheck.ts';
+import {
+  ClaimcheckError,
+  InvalidInputError,
+  RetryableError,
+  defineWorkflow,
+  openClaimcheck,
+} from '../src/index.ts';
+import type { ClaimcheckOptions } from '../src/index.ts';
+import { gate, openTemp, tempDir } from './support/claimcheck.ts';
 
 const WAIT = { waitMs: 20_000 };
 const BOOTSTRAP = 'a bootstrap key for tests, 32 characters';
@@ -39,6 +48,28 @@ it('a process may have many of them open: none adds a listener that the others h
   process.off('warning', note);
   expect(process.listenerCount('exit')).toBe(before);
   expect(warnings).toEqual([]);
+});
+
+describe('openClaimcheck', () => {
+  it.each([
+    [{ dataDirr: 'x' }, '`dataDirr` is no option; did you mean dataDir?'],
+    [{ workflows: double }, '`workflows` must be an array'],
+    [{ settings: { lease: 1 } }, '`settings.lease` is no option'],
+    [{ settings: { leaseMs: 1 } }, '`settings.leaseMs` is 1; it takes a whole number from 100'],
+    [{ settings: { graceMs: '5' } }, '`settings.graceMs` is "5"; it takes a whole number'],
+  ])('refuses %j in a sentence', async (options, sentence) => {
+    await expect(openClaimcheck({ workflows: [double], ...options } as ClaimcheckOptions)).rejects.toThrow(
+      sentence,
+    );
+  });
+
+  it('says in a sentence why a data directory cannot be used', async () => {
+    const file = join(await tempDir(), 'a-file');
+    writeFileSync(file, '');
+    await expect(openClaimcheck({ workflows: [double], dataDir: file })).rejects.toThrow(
+      `The data directory ${file} cannot be used: there is a file of that name.`,
+    );
+  });
 });
 
 describe('enqueue', () => {

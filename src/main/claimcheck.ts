@@ -16,6 +16,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Model } from '../ports/model.ts';
 import { isKeyText } from './key-text.ts';
 import { openParts } from './open.ts';
+import { openProblem } from './open-store.ts';
+import { checkOptions } from './options.ts';
 import type { Parts } from './open.ts';
 import { SETTINGS, allowedOf } from './setting-table.ts';
 import { createTelemetry } from './telemetry.ts';
@@ -120,19 +122,26 @@ export class ClaimcheckError extends Error {
   }
 }
 
+const OPTIONS: readonly (keyof ClaimcheckOptions)[] = [
+  ...(['workflows', 'dataDir', 'databaseUrl', 'schema', 'model', 'settings', 'bootstrapKey'] as const),
+  ...(['basePath', 'actor', 'logLevel', 'clock', 'random'] as const),
+];
 const DEFAULT_DATA_DIR = '.claimcheck';
 const DEFAULT_SCHEMA = 'claimcheck';
 
 /** Opens the store in `databaseUrl`, or else the embedded one in `dataDir`. Several processes may have the same one open. */
 export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimcheck> {
   const telemetry = createTelemetry({ level: options.logLevel ?? 'silent', process: 'app' });
+  checkOptions(options, OPTIONS);
   const { bootstrapKey, settings, clock, random, databaseUrl, schema = DEFAULT_SCHEMA } = options;
   if (bootstrapKey !== undefined && !isKeyText(bootstrapKey, SETTINGS.bootstrapKey.minLength)) {
     throw new TypeError(`openClaimcheck: \`bootstrapKey\` needs ${allowedOf(SETTINGS.bootstrapKey)}`);
   }
+  const dataDir = options.dataDir ?? DEFAULT_DATA_DIR;
+  const database = databaseUrl === undefined ? null : { url: databaseUrl, schema };
   const parts = await openParts({
-    dataDir: options.dataDir ?? DEFAULT_DATA_DIR,
-    database: databaseUrl === undefined ? null : { url: databaseUrl, schema },
+    dataDir,
+    database,
     workflows: options.workflows,
     model: options.model ?? noModel,
     telemetry,
@@ -140,6 +149,8 @@ export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimc
     ...(settings === undefined ? {} : { settings }),
     ...(clock === undefined ? {} : { clock }),
     ...(random === undefined ? {} : { random }),
+  }).catch((error: unknown) => {
+    throw openProblem(error, { dataDir, database });
   });
   parts.sweeper.start();
   const basePath = options.basePath ?? '';

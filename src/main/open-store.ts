@@ -29,7 +29,7 @@ export async function openStore(settings: Settings, known: Known, telemetry: Tel
     if (database === null) await refuseOtherMachines(parts);
     return parts;
   } catch (error) {
-    throw database === null ? storeProblem(error, dataDir) : databaseProblem(error);
+    throw openProblem(error, { dataDir, database });
   }
 }
 
@@ -82,6 +82,12 @@ export function databaseOf({ databaseUrl, schema }: Settings): Database | null {
 function databaseProblem(error: unknown): Problem {
   const reason = (error as Error).message.replace(/\.$/, '');
   return new Problem(`The database cannot be used: ${reason}.`, EXIT.unavailable, { cause: error });
+}
+
+/** What stands in the way of opening a store, as a sentence. */
+export function openProblem(error: unknown, at: { dataDir: string; database: Database | null }): Problem {
+  if (error instanceof Problem) return error;
+  return at.database === null ? storeProblem(error, resolve(at.dataDir)) : databaseProblem(error);
 }
 
 function storeProblem(error: unknown, dataDir: string): Problem {
