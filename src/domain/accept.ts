@@ -39,7 +39,8 @@ export function accept(
   const runAt = Math.max(job.runAt ?? now, now);
   // Written so that an instant which is no number is refused too.
   if (!(runAt < limits.deadlineAt)) {
-    return { accepted: null, issues: [{ path: '/run_at', message: "is not before the job's deadline" }] };
+    const message = `is not before the job's deadline, ${new Date(limits.deadlineAt).toISOString()}`;
+    return { accepted: null, issues: [{ path: '/run_at', message }] };
   }
   const due = runAt > now ? { due: runAt } : {};
   const event: JobEvent = { type: 'queued', from: null, to: 'queued', at: now, attempt: 0, ...due };

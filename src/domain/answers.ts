@@ -1,6 +1,6 @@
 /** The five questions a record answers, each in a sentence for people. */
 import { FAILURES } from './failures.ts';
-import type { ErrorEntry, Job } from './record.ts';
+import type { ErrorEntry, Job, JobEvent } from './record.ts';
 
 export interface Answers {
   requested: string;
@@ -56,16 +56,30 @@ function progress(job: Job): string {
 
 function tried(job: Job): string {
   if (job.attempt === 0) return 'Nothing yet.';
-  const failed = job.errors.map(oneFailure);
+  const over = [...job.errors.map(oneFailure), ...job.events.filter(isRelease).map(oneRelease)];
+  const ends = over.toSorted((a, b) => a.attempt - b.attempt).map(({ said }) => said);
   const succeeded = job.status === 'completed' ? [`attempt ${job.attempt} succeeded`] : [];
   const going = job.status === 'running' ? [`attempt ${job.attempt} is under way`] : [];
-  const listed = [...failed, ...succeeded, ...going].join('; ');
+  const listed = [...ends, ...succeeded, ...going].join('; ');
   return `${capital(count(job.attempt, 'attempt'))}${listed === '' ? '' : `: ${listed}`}.`;
 }
 
-function oneFailure(error: ErrorEntry): string {
-  const limit = error.limitMs === undefined ? '' : `, limit ${duration(error.limitMs)}`;
-  return `attempt ${error.attempt} ended with ${error.code} after ${duration(error.elapsedMs)}${limit}`;
+interface AttemptEnd {
+  attempt: number;
+  said: string;
+}
+
+function oneFailure({ attempt, code, elapsedMs, limitMs }: ErrorEntry): AttemptEnd {
+  return { attempt, said: `attempt ${attempt} ended with ${code} ${lasted(elapsedMs, limitMs)}` };
+}
+
+/** A retry has a code, and a replay comes from a dead letter. */
+function isRelease({ type, from, code }: JobEvent): boolean {
+  return type === 'queued' && from === 'running' && code === undefined;
+}
+
+function oneRelease({ attempt }: JobEvent): AttemptEnd {
+  return { attempt, said: `attempt ${attempt} was released when its worker shut down` };
 }
 
 function artifact(job: Job): string {
@@ -89,6 +103,16 @@ function count(number: number, noun: string): string {
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Beyond its limit by so much, an attempt did not end at its signal: it was given its grace. */
+const GRACE_SEEN_MS = 1000;
+
+/** How long an attempt took, beside its limit where that ended it. */
+export function lasted(elapsedMs: number, limitMs: number | undefined): string {
+  if (limitMs === undefined) return `after ${duration(elapsedMs)}`;
+  const grace = elapsedMs - limitMs >= GRACE_SEEN_MS ? ', then a grace' : '';
+  return `after ${duration(elapsedMs)}, limit ${duration(limitMs)}${grace}`;
 }
 
 function duration(ms: number): string {

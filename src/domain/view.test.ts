@@ -250,6 +250,38 @@ describe('the five answers', () => {
     });
   });
 
+  test('of an attempt that went on after its signal, until its grace had passed', () => {
+    const stubborn: Command = {
+      type: 'fail',
+      jitter: 0.5,
+      failure: { code: 'timeout', elapsedMs: 6500, limitMs: 1500 },
+    };
+    expect(answersOf(played({}, [10, claim], [6510, stubborn]).job).tried).toBe(
+      '1 attempt: attempt 1 ended with timeout after 6.5 s, limit 1.5 s, then a grace.',
+    );
+  });
+
+  test('of a job whose worker shut down, alone and between attempts that ended otherwise', () => {
+    const release: Command = { type: 'release' };
+    expect(answersOf(played({}, [10, claim], [20, release]).job).tried).toBe(
+      '1 attempt: attempt 1 was released when its worker shut down.',
+    );
+    const later = played({}, [10, claim], [20, release], [30, claim], [40, retryable], [9000, claim]);
+    expect(answersOf(later.job).tried).toBe(
+      '3 attempts: attempt 1 was released when its worker shut down; ' +
+        'attempt 2 ended with timeout after 1.5 s, limit 1 s; attempt 3 is under way.',
+    );
+    const replayed = played(
+      {},
+      [10, claim],
+      [13, malformed],
+      [20, { type: 'replay', actor: 'a', reason: 'b' }],
+    );
+    expect(answersOf(replayed.job).tried).toBe(
+      '1 attempt: attempt 1 ended with malformed_output after 3 ms.',
+    );
+  });
+
   test('of a running job that said how far it is', () => {
     const job = { ...played({}, [10, claim]).job, progress: { fraction: 0.5, note: 'page 2', at: 20 } };
     expect(answersOf(job)).toMatchObject({
