@@ -79,6 +79,14 @@ export interface KeyView {
   revokedAt: number | null;
 }
 
+export interface WorkflowView {
+  name: string;
+  version: string;
+  inputFile: 'none' | 'optional' | 'required';
+  /** What it takes as `input`; null where the schema's library cannot say it as JSON Schema. */
+  inputJsonSchema: object | null;
+}
+
 export interface EngineApi {
   enqueue(
     caller: Caller,
@@ -141,8 +149,8 @@ export interface EngineApi {
   listKeys(caller: Caller): Promise<KeyView[]>;
   revokeKey(caller: Caller, id: string): Promise<boolean>;
 
-  /** Names, versions and schemas of the known workflows. */
-  workflows(): { name: string; version: string; inputFile: 'none' | 'optional' | 'required' }[];
+  /** The known workflows: of each name the newest version first. */
+  workflows(): WorkflowView[];
   /** Resolves where store and blobs take writes. */
   ready(): Promise<void>;
 }

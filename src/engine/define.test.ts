@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineWorkflow, workflowTable } from './define.ts';
+import { defineWorkflow, workflowTable, workflowViews } from './define.ts';
 
 const echo = (version: string, output = z.object({ text: z.string() })) =>
   defineWorkflow({
@@ -48,6 +48,32 @@ describe('workflowTable', () => {
     expect(table.find('echo', '9')?.lane.version).toBe('9');
     expect(table.find('echo', '3')).toBeNull();
     expect(table.find('other')).toBeNull();
+  });
+
+  it('shows what each takes, where its schema can be said as JSON Schema', () => {
+    const odd = {
+      '~standard': { version: 1 as const, vendor: 'odd', validate: (value: unknown) => ({ value }) },
+    };
+    const instant = defineWorkflow({
+      name: 'instant',
+      version: '1',
+      input: z.date(),
+      output: z.undefined(),
+      inputFile: 'required',
+      run: () => undefined,
+    });
+    const views = workflowViews(
+      workflowTable([echo('1'), echo('2'), { ...echo('1'), name: 'odd', input: odd }, instant]),
+    );
+    expect(views.map(({ name, version }) => `${name} ${version}`)).toEqual([
+      'echo 2',
+      'echo 1',
+      'odd 1',
+      'instant 1',
+    ]);
+    expect(views[0]).toMatchObject({ inputFile: 'none', inputJsonSchema: { required: ['text'] } });
+    expect(views[2]).toMatchObject({ inputJsonSchema: null });
+    expect(views[3]).toMatchObject({ inputFile: 'required', inputJsonSchema: null });
   });
 
   it('refuses two workflows of one name and version', () => {

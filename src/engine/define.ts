@@ -4,6 +4,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { canonicalJson, jsonIssue } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { Lane } from '../ports/job-store.ts';
+import type { WorkflowView } from './api.ts';
 import type { WorkflowDefinition } from './workflow.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
@@ -76,6 +77,8 @@ export interface WorkflowTable {
   /** The version named, or the newest. */
   find(name: string, version?: string): KnownWorkflow | null;
   names(): string[];
+  /** Of this workflow, the newest first; none where it is not known. */
+  versions(name: string): string[];
   all(): KnownWorkflow[];
 }
 
@@ -100,8 +103,17 @@ export function workflowTable(definitions: readonly WorkflowDefinition[]): Workf
       known.get(name)?.find((workflow) => version === undefined || workflow.definition.version === version) ??
       null,
     names: () => [...known.keys()],
+    versions: (name) => (known.get(name) ?? []).map(({ definition }) => definition.version),
     all: () => all,
   };
+}
+
+/** The table as callers see it. */
+export function workflowViews(table: WorkflowTable): WorkflowView[] {
+  return table.all().map(({ definition: { name, version, input, inputFile = 'none' } }) => {
+    const schema = jsonSchema(input, 'input');
+    return { name, version, inputFile, inputJsonSchema: typeof schema === 'object' ? schema : null };
+  });
 }
 
 function byVersion(a: string, b: string): number {
@@ -121,19 +133,20 @@ function laneOf(definition: WorkflowDefinition): Lane {
  * workflow, its version and the library.
  */
 function schemaText({ name, version, output }: WorkflowDefinition): string {
-  return outputJsonSchema(output) ?? `${name}@${version} (${output['~standard'].vendor})`;
+  const schema = jsonSchema(output, 'output');
+  return schema === null ? `${name}@${version} (${output['~standard'].vendor})` : canonicalJson(schema);
 }
 
 interface JsonSchemaProps {
-  jsonSchema?: { output?: (options: { target: string }) => unknown };
+  jsonSchema?: Partial<Record<'input' | 'output', (options: { target: string }) => unknown>>;
 }
 
-function outputJsonSchema(schema: StandardSchemaV1): string | null {
+/** What a schema takes, or gives, as JSON Schema; null where its library or JSON Schema cannot say it. */
+function jsonSchema(schema: StandardSchemaV1, side: 'input' | 'output'): JsonValue {
   try {
-    const convert = (schema['~standard'] as JsonSchemaProps).jsonSchema?.output;
+    const convert = (schema['~standard'] as JsonSchemaProps).jsonSchema?.[side];
     const json = convert?.({ target: 'draft-2020-12' });
-    if (json === undefined || jsonIssue(json) !== null) return null;
-    return canonicalJson(json as JsonValue);
+    return json === undefined || jsonIssue(json) !== null ? null : (json as JsonValue);
   } catch {
     return null; // a schema that JSON Schema cannot express
   }

@@ -7,6 +7,7 @@ import type { Announce } from './announce.ts';
 import type { EngineApi } from './api.ts';
 import { createArtifactReaders } from './artifacts.ts';
 import { createDecisions } from './decisions.ts';
+import { workflowViews } from './define.ts';
 import type { WorkflowTable } from './define.ts';
 import { createIntake } from './intake.ts';
 import { createKeys } from './keys.ts';
@@ -40,12 +41,7 @@ export function createEngine(deps: EngineDeps): EngineApi {
     ...createArtifactReaders({ store, blobs }),
     ...createUploads({ uploads: store.uploads, blobs, maxBytes: settings.maxUploadBytes, newId }),
     ...createKeys({ keys: store.keys, bootstrapKey: deps.bootstrapKey, tenant: DEFAULT_TENANT }),
-    workflows: () =>
-      workflows.all().map(({ definition }) => ({
-        name: definition.name,
-        version: definition.version,
-        inputFile: definition.inputFile ?? 'none',
-      })),
+    workflows: () => workflowViews(workflows),
     async ready() {
       await Promise.all([store.jobs.ping(), blobs.ping()]);
     },

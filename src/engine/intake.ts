@@ -150,15 +150,14 @@ function newJob({ lane, definition }: KnownWorkflow, request: JobRequest) {
   };
 }
 
-function unknownWorkflow(workflows: WorkflowTable, request: JobRequest, root: string): Refused {
-  const known = workflows.names();
-  const asked =
-    request.version === undefined ? request.workflow : `${request.workflow} version ${request.version}`;
-  const list = known.length === 0 ? 'none is registered' : `known are ${known.join(', ')}`;
-  const path = known.includes(request.workflow) ? `${root}/version` : `${root}/workflow`;
-  const message = `no workflow ${asked.slice(0, 120)} is registered`;
-  return refused('unknown_workflow', `No workflow ${asked.slice(0, 120)} is registered; ${list}.`, [
-    { path, message },
+function unknownWorkflow(workflows: WorkflowTable, { workflow, version }: JobRequest, root: string): Refused {
+  const asked = (version === undefined ? workflow : `${workflow} version ${version}`).slice(0, 120);
+  const versions = workflows.versions(workflow);
+  const [field, known] = versions.length === 0 ? ['workflow', workflows.names()] : ['version', versions];
+  const what = field === 'version' ? `its known versions are` : 'known are';
+  const list = known.length === 0 ? 'none is registered' : `${what} ${known.join(', ')}`;
+  return refused('unknown_workflow', `No workflow ${asked} is registered; ${list}.`, [
+    { path: `${root}/${field}`, message: `no workflow ${asked} is registered` },
   ]);
 }
 

@@ -144,6 +144,12 @@ export const Workflows = z
         name: z.string(),
         version: z.string(),
         input_file: z.enum(['none', 'optional', 'required']),
+        input_schema: z
+          .record(z.string(), z.unknown())
+          .nullable()
+          .describe(
+            'JSON Schema (2020-12) of `input`; null where the workflow’s schema cannot be said in it.',
+          ),
       }),
     ),
   })

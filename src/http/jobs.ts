@@ -9,7 +9,7 @@ import type { Asked, Ctx, Endpoint, Surface } from './endpoint.ts';
 import { lastEventId, streamEvents, wantsEventStream } from './event-stream.ts';
 import { UNAUTHORIZED, problem } from './problems.ts';
 import type { Parsed, Problem } from './problems.ts';
-import { jobRequest, listQuery, requestedLimits } from './requests.ts';
+import { jobRequest, listQuery, requestedLimits, workflowJson } from './requests.ts';
 import {
   BatchBody,
   CancelBody,
@@ -247,10 +247,7 @@ const workflows = endpoint({
     problems: [],
   },
   handle(_, { engine }) {
-    const known = engine.workflows();
-    return json({
-      workflows: known.map(({ name, version, inputFile }) => ({ name, version, input_file: inputFile })),
-    });
+    return json({ workflows: engine.workflows().map(workflowJson) });
   },
 });
 

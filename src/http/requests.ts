@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { pointer } from '../domain/json.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
 import type { ValidationIssue } from '../domain/record.ts';
-import type { JobRequest, KeyView, ListQuery as EngineListQuery } from '../engine/api.ts';
+import type { JobRequest, KeyView, ListQuery as EngineListQuery, WorkflowView } from '../engine/api.ts';
 import { invalidRequest } from './problems.ts';
 import type { Parsed } from './problems.ts';
 import type { JobBody, Limits, ListQuery } from './schemas.ts';
@@ -24,9 +24,10 @@ function issuesOf(issue: z.core.$ZodIssue): ValidationIssue[] {
 }
 
 export function jobRequest(body: JobBody): JobRequest {
-  const { workflow, input_ref: inputRef, limits, run_at: runAt, priority, labels } = body;
+  const { workflow, version, input_ref: inputRef, limits, run_at: runAt, priority, labels } = body;
   return {
     workflow,
+    version,
     ...('input' in body ? { input: body.input } : {}),
     inputRef,
     limits: requestedLimits(limits),
@@ -53,4 +54,8 @@ export function listQuery(
 export function keyJson({ id, name, scopes, createdAt, revokedAt }: KeyView) {
   const revoked = revokedAt === null ? null : new Date(revokedAt).toISOString();
   return { id, name, scopes, created_at: new Date(createdAt).toISOString(), revoked_at: revoked };
+}
+
+export function workflowJson({ name, version, inputFile, inputJsonSchema }: WorkflowView) {
+  return { name, version, input_file: inputFile, input_schema: inputJsonSchema };
 }

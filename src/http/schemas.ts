@@ -42,6 +42,7 @@ const Limits = z
 export const JobBody = z
   .strictObject({
     workflow: line(100),
+    version: line(100).optional().describe('Version of the workflow; the newest by default.'),
     input: z.unknown().optional().describe('Whatever JSON the workflow takes.'),
     input_ref: line(200).optional().describe('A file, by the reference that POST /uploads answered with.'),
     limits: Limits.optional(),

@@ -103,6 +103,37 @@ describe('POST /ai-jobs', () => {
     expect(problem.errors[0]?.path).toBe(path);
   });
 
+  it('takes the version that is asked for, and says which there are where it is none', async () => {
+    const accepted = await post({ workflow: 'echo', version: '1' });
+    const { job_id: id } = answers.Ticket.parse(await accepted.json());
+    expect(answers.Record.parse(await (await api.ask(`/ai-jobs/${id}/record`)).json())).toMatchObject({
+      workflow_version: '1',
+    });
+    expect(await problemOf(await post({ workflow: 'echo', version: '7' }))).toMatchObject({
+      status: 400,
+      code: 'unknown_workflow',
+      detail: 'No workflow echo version 7 is registered; its known versions are 1.',
+      errors: [{ path: '/version' }],
+    });
+    expect((await problemOf(await post({ workflow: 'echo', version: 1 }))).errors[0]?.path).toBe('/version');
+  });
+
+  it('names the deadline that a start would come after', async () => {
+    const problem = await problemOf(
+      await post({
+        workflow: 'echo',
+        run_at: '2100-01-01T00:00:00Z',
+        limits: { deadline_at: new Date(Date.now() + 60_000).toISOString().replace(/\d{3}Z$/, '000Z') },
+      }),
+    );
+    expect(problem.errors).toEqual([
+      {
+        path: '/run_at',
+        message: expect.stringMatching(/^is not before the job's deadline, \d{4}-.*\.000Z$/),
+      },
+    ]);
+  });
+
   it('says which workflow or file there is not', async () => {
     expect(await problemOf(await post({ workflow: 'nope' }))).toMatchObject({
       status: 400,

@@ -203,6 +203,17 @@ describe('with a worker', () => {
 
   it('/workflows tells what can be asked for', async () => {
     const { workflows } = answers.Workflows.parse(await (await working.ask('/workflows')).json());
-    expect(workflows).toContainEqual({ name: 'echo', version: '1', input_file: 'optional' });
+    expect(workflows).toContainEqual({
+      name: 'echo',
+      version: '1',
+      input_file: 'optional',
+      input_schema: expect.not.objectContaining({ type: expect.anything() }),
+    });
+    expect(workflows.find(({ name }) => name === 'picky')?.input_schema).toMatchObject({
+      type: 'object',
+      properties: { mode: { enum: ['a', 'b'] } },
+      required: ['mode'],
+      additionalProperties: false,
+    });
   });
 });
