@@ -37,7 +37,7 @@ export interface Where {
 
 /** Starts a command; whatever is left of it is killed when the test ends. */
 export function start(args: readonly string[], { cwd, env = {} }: Where): Started {
-  const child = spawn(process.execPath, [BIN, ...args], { cwd, env: cleanEnvironment(env) });
+  const child = spawn(process.execPath, [BIN, ...args], { cwd, env: { ...process.env, ...env } });
   const written = { stdout: '', stderr: '' };
   const ended = once(child, 'close').then(([code, signal]) => ({
     code: code as number | null,
@@ -82,13 +82,6 @@ export async function run(args: readonly string[], where: Where): Promise<Finish
   started.process.stdin?.end();
   const { code } = await started.ended;
   return { code, stdout: started.stdout(), stderr: started.stderr() };
-}
-
-/** Nothing of ours from outside, and a terminal's wishes neither. */
-function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
-  const own = /^(CLAIMCHECK_|FORCE_COLOR$|NO_COLOR$)/;
-  const inherited = Object.entries(process.env).filter(([name]) => !own.test(name));
-  return { ...Object.fromEntries(inherited), ...env };
 }
 
 /**
