@@ -27,7 +27,8 @@ export function flagsOf(options: object, host: Host, groups: readonly string[]):
   return Object.fromEntries(keys.map((key) => [key, given[key]]));
 }
 
-const DESK_GROUPS = ['client', 'store'];
+/** What says where a command asks. */
+export const CLIENT_GROUPS = ['client', 'store'];
 
 /** A command that asks at a desk. `act` answers with the exit code. */
 export function deskCommand<Options extends object>(
@@ -40,11 +41,11 @@ export function deskCommand<Options extends object>(
     demo: false,
   }),
 ): Command {
-  withSettings(command, host, DESK_GROUPS);
+  withSettings(command, host, CLIENT_GROUPS);
   return command.action(async (...given: unknown[]) => {
     const options = command.opts<Options>();
     const args = given.slice(0, -2) as string[];
-    const desk = await host.openDesk(flagsOf(options, host, DESK_GROUPS), deskOptions(options));
+    const desk = await host.openDesk(flagsOf(options, host, CLIENT_GROUPS), deskOptions(options));
     try {
       finish(await act(desk, options, args));
     } finally {

@@ -71,11 +71,11 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const NEVER = new AbortController().signal;
+const QUIETLY = { signal: new AbortController().signal, onLost: () => {} };
 
 async function typesOf(desk: Desk, jobId: string): Promise<string[]> {
   const types: string[] = [];
-  for await (const event of desk.follow(jobId, NEVER)) types.push(event.type);
+  for await (const event of desk.follow(jobId, QUIETLY)) types.push(event.type);
   return types;
 }
 
@@ -278,7 +278,7 @@ test('where nobody answers, the sentence names the address', async () => {
   await expect(desk.status('job_1')).rejects.toThrow(
     `Nobody answers at http://127.0.0.1:${port}: the connection was refused.`,
   );
-  await expect(desk.follow('job_1', NEVER)[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(Problem);
+  await expect(desk.follow('job_1', QUIETLY)[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(Problem);
 });
 
 /** A server that sends what it is told and then breaks the connection, time after time. */
@@ -302,8 +302,63 @@ test('a stream that breaks is taken up after the last event, and none is seen tw
     event(3, 'completed'),
   ];
   const { asked, url, close } = await brokenServer(streams, 'completed');
-  const desk = createHttpDesk({ url, apiKey: null, reconnectMs: 1 });
+  const desk = createHttpDesk({ url, apiKey: null, patience: { reconnectMs: 1 } });
   expect(await typesOf(desk, 'job_1')).toEqual(['queued', 'running', 'completed']);
   expect(asked).toEqual([undefined, '2', '2']);
   close();
+});
+
+/** A server that answers with the events of one stream, and is gone in the middle of it. */
+async function serverThatGoes() {
+  const going = createServer((_, response) => {
+    response.write('id: 1\ndata: {"seq":1,"type":"queued","to":"queued"}\n\n', () => {
+      going.close();
+      going.closeAllConnections();
+    });
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => going.once('listening', resolve));
+  const { port } = going.address() as AddressInfo;
+  const gone = new Promise<void>((resolve) => void going.once('close', resolve));
+  return { port, gone, url: `http://127.0.0.1:${port}` };
+}
+
+test('a server that goes away is missed once, asked again for a bounded time, and then given up', async () => {
+  const { url } = await serverThatGoes();
+  const desk = createHttpDesk({ url, apiKey: null, patience: { reconnectMs: 1, giveUpMs: 50 } });
+  let missed = 0;
+  const seen: string[] = [];
+  async function follow() {
+    const watch = { signal: QUIETLY.signal, onLost: () => void (missed += 1) };
+    for await (const event of desk.follow('job_1', watch)) seen.push(event.type);
+  }
+  const end: unknown = await follow().catch((error: unknown) => error);
+  expect(end).toBeInstanceOf(Problem);
+  expect(end).toMatchObject({ exitCode: EXIT.unavailable });
+  expect((end as Problem).message).toMatch(
+    /^Nobody answers at http:\S+: the connection was refused; that has lasted for 0 s\. How the job went on is not known here\.$/,
+  );
+  expect({ missed, seen }).toEqual({ missed: 1, seen: ['queued'] });
+});
+
+test('a server that comes back is followed on from where it was lost', async () => {
+  const { url, port, gone } = await serverThatGoes();
+  const desk = createHttpDesk({ url, apiKey: null, patience: { reconnectMs: 1 } });
+  let isMissed = (): void => {};
+  const missed = new Promise<void>((resolve) => void (isMissed = resolve));
+  const types: string[] = [];
+  async function follow() {
+    const watch = { signal: QUIETLY.signal, onLost: () => isMissed() };
+    for await (const event of desk.follow('job_1', watch)) types.push(event.type);
+  }
+  const following = follow();
+  await Promise.all([missed, gone]);
+  const asked: unknown[] = [];
+  const back = createServer((request, response) => {
+    if (!request.url?.endsWith('/events')) return void response.end('{"status":"completed"}');
+    asked.push(request.headers['last-event-id']);
+    response.end('id: 2\ndata: {"seq":2,"type":"completed","to":"completed"}\n\n');
+  }).listen(port, '127.0.0.1');
+  await following;
+  back.close();
+  expect({ types, asked }).toEqual({ types: ['queued', 'completed'], asked: ['1'] });
 });

@@ -21,6 +21,14 @@ export interface UploadJson {
   media_type: string;
 }
 
+export interface WorkflowJson {
+  name: string;
+  version: string;
+  input_file: 'none' | 'optional' | 'required';
+  /** JSON Schema of the input, where the workflow's schema can be said in it. */
+  input_schema: object | null;
+}
+
 export interface ListedJson extends StatusJson {
   workflow: string;
 }
@@ -56,8 +64,11 @@ export interface Desk {
   record(jobId: string): Promise<RecordJson>;
   brief(jobId: string): Promise<BriefJson>;
   list(filter: ListFilter): Promise<{ jobs: ListedJson[]; next: string | null }>;
-  /** The job's events from its first, then those that come, until it has ended. */
-  follow(jobId: string, signal: AbortSignal): AsyncIterable<EventJson>;
+  /**
+   * The job's events from its first, then those that come, until it has ended. `onLost` hears once of each time that the
+   * server does not answer any more; it is asked again for a while.
+   */
+  follow(jobId: string, watch: { signal: AbortSignal; onLost: () => void }): AsyncIterable<EventJson>;
   cancel(jobId: string, reason: string): Promise<TicketJson>;
   replay(jobId: string, request: ReplayRequest): Promise<TicketJson>;
   /** The main artifact where `name` is null. */

@@ -10,6 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import type { RecordJson } from '../domain/view.ts';
 import { Refusal } from './desk.ts';
 import type { Desk } from './desk.ts';
+import { fileReason } from './file-reasons.ts';
 import { EXIT, Problem } from './problem.ts';
 import { jsonText } from './text.ts';
 
@@ -76,7 +77,7 @@ async function prepare(dir: string, force: boolean): Promise<void> {
     const found = await readdir(dir);
     if (found.length === 0 || force) return;
   } catch (error) {
-    throw new Problem(`Cannot write to ${dir}: ${(error as Error).message}.`, EXIT.usage);
+    throw new Problem(`Cannot write to ${dir}: ${fileReason(error, 'write')}.`, EXIT.usage);
   }
   throw new Problem(`${dir} is not empty; give another directory, or --force.`, EXIT.usage);
 }

@@ -1,10 +1,13 @@
 /** What the commands need of the process they run in; `src/main` hands it to them. */
-import type { Desk } from './desk.ts';
+import type { Readable } from 'node:stream';
+import type { Desk, WorkflowJson } from './desk.ts';
 
 /** Where a command writes, and what it may assume about the reader. */
 export interface Io {
   out(text: string): void;
   err(text: string): void;
+  /** Writes bytes to stdout as they are; resolves when they have been taken. */
+  bytes(body: Readable): Promise<void>;
   stdin(): Promise<Buffer>;
   /** Whether stdout is a terminal that redraws lines. */
   isTerminal: boolean;
@@ -29,6 +32,8 @@ export interface SettingFlag {
 
 export interface Host {
   version: string;
+  /** What a reader types to call this program: the commands that are shown start with it. */
+  command: string;
   io: Io;
   settingFlags: readonly SettingFlag[];
   /** Runs until it is told to stop, and resolves with the exit code. */
@@ -39,6 +44,8 @@ export interface Host {
   migrate(flags: Flags): Promise<{ description: string; version: number }>;
   /** The SQL that `migrate` would run; empty where the store is up to date. */
   migrationSql(flags: Flags): Promise<string>;
+  /** What can be asked for: at the API where its address is given, else with the workflows of this process. */
+  workflows(flags: Flags, options: { demo: boolean }): Promise<WorkflowJson[]>;
   /**
    * The API where its address is given, else the store in the data directory.
    * @throws Problem where neither can be used

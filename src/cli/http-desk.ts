@@ -5,23 +5,30 @@ import type { RequestedLimits } from '../domain/policy.ts';
 import type { ValidationIssue } from '../domain/record.ts';
 import type { JobRequest } from '../engine/api.ts';
 import { Refusal, isTerminal } from './desk.ts';
-import type { Desk, KeyJson, ListFilter, ListedJson, TicketJson, UploadJson } from './desk.ts';
+import type { Desk, KeyJson, ListFilter, ListedJson, TicketJson, UploadJson, WorkflowJson } from './desk.ts';
 import { messages } from './event-stream.ts';
+import { followSource } from './following.ts';
+import type { Patience, Source } from './following.ts';
 import { EXIT, Problem } from './problem.ts';
 
 export interface HttpDeskOptions {
   /** Address of the API, with or without a trailing slash. */
   url: string;
   apiKey: string | null;
-  /** Wait between two attempts to go on with a broken event stream. */
-  reconnectMs?: number;
+  /** With a broken event stream. */
+  patience?: Partial<Patience>;
 }
 
 type Call = (path: string, init?: RequestInit) => Promise<Response>;
 
-const RECONNECTS = 30;
+const PATIENCE: Patience = { reconnectMs: 500, giveUpMs: 60_000 };
 
-export function createHttpDesk(options: HttpDeskOptions): Desk {
+/** A desk that also knows what its server can be asked for. */
+interface HttpDesk extends Desk {
+  workflows(): Promise<WorkflowJson[]>;
+}
+
+export function createHttpDesk(options: HttpDeskOptions): HttpDesk {
   const call = createCall(options);
   const get = async <T>(path: string) => (await (await call(path)).json()) as T;
   const post = async <T>(path: string, body: unknown, headers: Record<string, string> = {}) => {
@@ -53,7 +60,13 @@ export function createHttpDesk(options: HttpDeskOptions): Desk {
     record: (jobId) => get<RecordJson>(jobPath(jobId, '/record')),
     brief: (jobId) => get<BriefJson>(jobPath(jobId, '/record?view=brief')),
     list: (filter) => get<{ jobs: ListedJson[]; next: string | null }>(`/ai-jobs?${listQuery(filter)}`),
-    follow: (jobId, signal) => follow(call, jobId, signal, options.reconnectMs ?? 1_000),
+    follow(jobId, watch) {
+      const source: Source = {
+        open: (seen, signal) => openStream(call, jobId, seen, signal),
+        hasEnded: (signal) => hasEnded(call, jobId, signal),
+      };
+      return followSource(source, { ...PATIENCE, ...options.patience }, watch);
+    },
     cancel: (jobId, reason) => post<TicketJson>(jobPath(jobId, '/cancel'), { reason }),
     replay: (jobId, { reason, decisionId, limits }) =>
       post<TicketJson>(jobPath(jobId, '/replay'), {
@@ -68,6 +81,7 @@ export function createHttpDesk(options: HttpDeskOptions): Desk {
     createKey: (name) => post<KeyJson & { key: string }>('/keys', { name }),
     listKeys: async () => (await get<{ keys: KeyJson[] }>('/keys')).keys,
     revokeKey: async (id) => void (await call(`/keys/${encodeURIComponent(id)}`, { method: 'DELETE' })),
+    workflows: async () => (await get<{ workflows: WorkflowJson[] }>('/workflows')).workflows,
     close: () => Promise.resolve(),
   };
 }
@@ -153,54 +167,14 @@ function parseProblem(text: string): ProblemJson {
   }
 }
 
-/** Goes on after the last event it saw when the stream breaks, as often as it takes within bounds. */
-async function* follow(
-  call: Call,
-  jobId: string,
-  signal: AbortSignal,
-  reconnectMs: number,
-): AsyncGenerator<EventJson> {
-  let seen = 0;
-  let mayBeOver = false;
-  let breaks = 0;
-  while (!signal.aborted) {
-    const before: number = seen;
-    try {
-      // A terminal event is the end, unless the job was replayed since.
-      if (mayBeOver && (await hasEnded(call, jobId, signal))) return;
-      for await (const event of eventsAfter(call, jobId, seen, signal)) {
-        seen = event.seq;
-        mayBeOver = isTerminal(event.to);
-        yield event;
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      if (!isBreak(error, seen)) throw error;
-    }
-    breaks = seen > before ? 0 : breaks + 1;
-    if (breaks > RECONNECTS) throw new Problem(BROKEN, EXIT.unavailable);
-    if (breaks > 0 || !mayBeOver) await new Promise((resolve) => setTimeout(resolve, reconnectMs));
-  }
-}
-
-const BROKEN = 'The event stream keeps breaking; the job goes on without it.';
-
-/** Whether a stream may be taken up again. Where nothing was ever heard, an address that does not answer is none. */
-function isBreak(error: unknown, seen: number): boolean {
-  if (!(error instanceof Problem)) return true;
-  return seen > 0 && error.exitCode === EXIT.unavailable;
-}
-
-/** One stream, until it ends or breaks. */
-async function* eventsAfter(
-  call: Call,
-  jobId: string,
-  seen: number,
-  signal: AbortSignal,
-): AsyncGenerator<EventJson> {
+/** One stream of the events after `seen`, until it ends or breaks. */
+async function openStream(call: Call, jobId: string, seen: number, signal: AbortSignal) {
   const headers: Record<string, string> = { accept: 'text/event-stream' };
   if (seen > 0) headers['last-event-id'] = String(seen);
-  const response = await call(jobPath(jobId, '/events'), { headers, signal });
+  return eventsOf(await call(jobPath(jobId, '/events'), { headers, signal }), seen);
+}
+
+async function* eventsOf(response: Response, seen: number): AsyncGenerator<EventJson> {
   let latest = seen;
   for await (const data of messages(readable(response))) {
     const event = JSON.parse(data) as EventJson;

@@ -16,7 +16,7 @@ export function createLocalDesk(params: {
   const { engine, caller, close } = params;
   const job = async (jobId: string): Promise<Job> => granted(await engine.job(caller, jobId));
 
-  async function* follow(jobId: string, signal: AbortSignal): AsyncGenerator<EventJson> {
+  async function* follow(jobId: string, { signal }: { signal: AbortSignal }): AsyncGenerator<EventJson> {
     let seen = 0;
     while (!signal.aborted) {
       const current = await job(jobId);

@@ -24,6 +24,7 @@ test('an input that is none is refused with the reason', async () => {
   await expect(readInput('@/nowhere.json', io)).rejects.toThrow(
     'Cannot read /nowhere.json: there is no such file.',
   );
+  await expect(readInput(`@${dir}`, io)).rejects.toThrow(`Cannot read ${dir}: it is a directory.`);
 });
 
 test('an input is read as strictly as the API reads a body, wherever it comes from', async () => {
@@ -68,5 +69,5 @@ test('an upload has its name and the media type that the name suggests', async (
   const { body, ...file } = await openUpload(join(dir, 'Invoice 1.PDF'));
   body.destroy();
   expect(file).toEqual({ fileName: 'Invoice 1.PDF', mediaType: 'application/pdf' });
-  await expect(openUpload(dir)).rejects.toThrow('is no file');
+  await expect(openUpload(dir)).rejects.toThrow('it is a directory');
 });

@@ -6,6 +6,7 @@ import { InvalidArgumentError } from 'commander';
 import { readJson, readJsonText } from '../domain/json-text.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
+import { fileReason } from './file-reasons.ts';
 import type { Io } from './host.ts';
 import { EXIT, Problem } from './problem.ts';
 
@@ -92,14 +93,15 @@ async function inputSource(text: string, io: Io): Promise<{ place: string; sourc
 /** A file to upload, with the media type that its name suggests. */
 export async function openUpload(path: string) {
   const found = await stat(path).catch((error: unknown) => unreadable(path, error));
-  if (!found.isFile()) throw new Problem(`${path} is no file.`, EXIT.usage);
+  if (!found.isFile()) {
+    const what = found.isDirectory() ? 'a directory' : 'no regular file';
+    throw new Problem(`Cannot read ${path}: it is ${what}.`, EXIT.usage);
+  }
   const fileName = basename(path);
   const mediaType = MEDIA_TYPES[extname(fileName).toLowerCase()] ?? 'application/octet-stream';
   return { body: createReadStream(path), mediaType, fileName };
 }
 
 function unreadable(path: string, error: unknown): never {
-  const reason =
-    (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (error as Error).message;
-  throw new Problem(`Cannot read ${path}: ${reason}.`, EXIT.usage);
+  throw new Problem(`Cannot read ${path}: ${fileReason(error, 'read')}.`, EXIT.usage);
 }

@@ -8,6 +8,7 @@ import { listCommand } from './commands/list.ts';
 import { demoCommand, migrateCommand, serveCommand, workCommand } from './commands/processes.ts';
 import { showCommand } from './commands/show.ts';
 import { watchCommand } from './commands/watch.ts';
+import { workflowsCommand } from './commands/workflows.ts';
 import { Refusal } from './desk.ts';
 import type { Host, Io } from './host.ts';
 import { EXIT, Problem } from './problem.ts';
@@ -50,15 +51,24 @@ function createProgram(context: Context): Command {
     program.addCommand(make(context));
   }
   program.commandsGroup('Jobs:');
-  for (const make of [enqueueCommand, showCommand, listCommand, watchCommand, replayCommand, cancelCommand]) {
+  for (const make of [
+    workflowsCommand,
+    enqueueCommand,
+    showCommand,
+    listCommand,
+    watchCommand,
+    replayCommand,
+    cancelCommand,
+  ]) {
     program.addCommand(make(context));
   }
-  settle(program, host.io);
+  settle(program, host);
   return program;
 }
 
 /** Output goes to the host, and an error is thrown instead of ending the process. */
-function settle(command: Command, io: Io): void {
+function settle(command: Command, host: Host): void {
+  const { io } = host;
   command
     .exitOverride()
     .configureOutput({
@@ -67,12 +77,12 @@ function settle(command: Command, io: Io): void {
       getOutHasColors: () => io.hasColour,
     })
     .helpOption('-h, --help', 'print help');
-  if (command.parent !== null) command.showHelpAfterError(`See: ${pathOf(command)} --help`);
-  for (const sub of command.commands) settle(sub, io);
+  if (command.parent !== null) command.showHelpAfterError(`See: ${pathOf(command, host.command)} --help`);
+  for (const sub of command.commands) settle(sub, host);
 }
 
-function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+function pathOf(command: Command, root: string): string {
+  return command.parent === null ? root : `${pathOf(command.parent, root)} ${command.name()}`;
 }
 
 /** Says what ended a command, and gives the exit code. */
@@ -89,8 +99,15 @@ function tell(error: unknown, io: Io): number {
 
 function linesOf(problem: Problem): string[] {
   if (!(problem instanceof Refusal)) return [plain(problem.message)];
-  const errors = problem.errors.map(
+  const [first, second] = problem.errors;
+  // A sentence about a single place says it all.
+  const isSaid = second === undefined && says(problem.message, first?.message ?? '');
+  const errors = (isSaid ? [] : problem.errors).map(
     ({ path, message }) => `  ${plain(path === '' ? '/' : path)}  ${plain(message)}`,
   );
   return [`${plain(problem.code)}: ${plain(problem.message)}`, ...errors];
+}
+
+function says(sentence: string, message: string): boolean {
+  return sentence.toLowerCase().includes(message.toLowerCase());
 }

@@ -64,6 +64,14 @@ export function columns(rows: readonly (readonly Cell[])[], indent = ''): string
   });
 }
 
+/** How wide these rows are in columns. */
+export function widthOf(rows: readonly (readonly Cell[])[]): number {
+  return Math.max(
+    0,
+    ...columns(rows.map((row) => row.map(({ text }) => ({ text })))).map((line) => line.length),
+  );
+}
+
 /** A label and its text, wrapped at the terminal's width with the text's lines under each other. */
 export function paragraph(
   label: string,

@@ -1,4 +1,5 @@
 /** What `serve` prints once it listens: where, with which key, and three lines to try. */
+import type { WorkflowDefinition } from '../engine/workflow.ts';
 import type { FirstKey } from './first-key.ts';
 
 export interface BannerFacts {
@@ -6,18 +7,22 @@ export interface BannerFacts {
   /** The address as it listens, such as `http://0.0.0.0:8484`. */
   url: string;
   store: string;
-  workflows: readonly { name: string; version: string }[];
+  workflows: readonly Pick<WorkflowDefinition, 'name' | 'version' | 'inputFile'>[];
   key: FirstKey;
-  /** Whether uploads/abc.pdf is there to be read. */
-  hasInvoice: boolean;
+  sample: Sample;
   hasWorker: boolean;
+  /** What a reader types to call this program. */
+  command: string;
 }
 
+/** A request that can be tried as it stands: on uploads/abc.pdf, with the example `demo`, or none for workflows of others. */
+export type Sample = 'invoice' | 'demo' | 'none';
+
 export function banner(facts: BannerFacts): string {
-  const { version, url, store, workflows, key } = facts;
+  const { version, url, store, workflows, key, command } = facts;
   const worker = facts.hasWorker
     ? 'one process, kept alive by this one'
-    : 'none here: run `claimcheck work` beside it';
+    : `none here: run \`${command} work\` beside it`;
   return [
     `Claimcheck ${version} listens on ${url}`,
     '',
@@ -25,9 +30,11 @@ export function banner(facts: BannerFacts): string {
     `  workflows  ${workflows.map((one) => `${one.name} (version ${one.version})`).join(', ')}`,
     `  worker     ${worker}`,
     '',
-    ...keyLines(key),
+    ...keyLines(key, command),
     '',
-    'Try it in another terminal:',
+    facts.sample === 'none'
+      ? 'Hand in a job from another terminal; /workflows says what each workflow takes:'
+      : 'Try it in another terminal:',
     '',
     ...tryLines(facts).map((line) => `  ${line}`),
     '',
@@ -36,28 +43,29 @@ export function banner(facts: BannerFacts): string {
   ].join('\n');
 }
 
-function keyLines(key: FirstKey): string[] {
+function keyLines(key: FirstKey, command: string): string[] {
+  const another = `\`${command} keys create\` makes another`;
   switch (key.kind) {
     case 'made':
-      return [
-        'Your first API key, shown this once (`claimcheck keys create` makes another):',
-        '',
-        `  ${key.key}`,
-      ];
+      return [`Your first API key, shown this once (${another}):`, '', `  ${key.key}`];
     case 'bootstrap':
-      return ['The API key is the one in CLAIMCHECK_BOOTSTRAP_KEY; `claimcheck keys create` makes another.'];
+      return [`The API key is the one in CLAIMCHECK_BOOTSTRAP_KEY; ${another}.`];
     case 'earlier':
-      return ['It takes the API keys made before; `claimcheck keys create` makes another.'];
+      return [`It takes the API keys made before; ${another}.`];
   }
 }
 
+/** For bash, dash and zsh. Whatever is refused, and a server that is gone, ends the loop. */
 function tryLines(facts: BannerFacts): string[] {
-  const body = JSON.stringify(sampleRequest(facts));
+  const api = `API=${reachable(facts.url)}  AUTH="Authorization: Bearer ${keyWord(facts.key)}"`;
+  const post = `$API/ai-jobs -H "$AUTH" -H 'Content-Type: application/json' -d '${requestText(facts)}'`;
+  if (facts.sample === 'none') return [api, 'curl -sS $API/workflows -H "$AUTH"', `curl -sS ${post}`];
+  const unfinished = `*'"artifact":null,"error":null'*`;
   return [
-    `API=${reachable(facts.url)}  AUTH="Authorization: Bearer ${keyWord(facts.key)}"`,
-    `JOB=$(curl -sS $API/ai-jobs -H "$AUTH" -H 'Content-Type: application/json' -d '${body}' | sed 's/.*"job_id":"\\([^"]*\\)".*/\\1/'); echo $JOB`,
-    `until curl -sS "$API/ai-jobs/$JOB?wait=20" -H "$AUTH" | grep -v '"artifact":null,"error":null'; do :; done`,
-    'curl -sS $API/ai-jobs/$JOB/artifact -H "$AUTH"',
+    api,
+    `JOB=$(curl -fsS ${post} | sed -n 's/.*"job_id":"\\([^"]*\\)".*/\\1/p'); echo $JOB`,
+    `while S=$(curl -fsS "$API/ai-jobs/$JOB?wait=20" -H "$AUTH"); do case $S in ${unfinished}) ;; *) printf '%s\\n' "$S"; break ;; esac; done`,
+    'curl -fsS $API/ai-jobs/$JOB/artifact -H "$AUTH"',
   ];
 }
 
@@ -73,10 +81,14 @@ function keyWord(key: FirstKey): string {
   }
 }
 
-function sampleRequest({ workflows, hasInvoice }: BannerFacts): object {
-  if (hasInvoice) return { workflow: 'invoice_summary', input_ref: 'uploads/abc.pdf' };
-  if (workflows.some(({ name }) => name === 'demo')) return { workflow: 'demo', input: { mode: 'success' } };
-  return { workflow: workflows[0]?.name, input: {} };
+/** The body; what only the workflow's writer knows is a placeholder that no server takes. */
+function requestText({ workflows, sample }: BannerFacts): string {
+  if (sample === 'invoice') return '{"workflow":"invoice_summary","input_ref":"uploads/abc.pdf"}';
+  if (sample === 'demo') return '{"workflow":"demo","input":{"mode":"success"}}';
+  const [first] = workflows;
+  const what =
+    first?.inputFile === 'required' ? '"input_ref":<what POST /uploads answered>' : '"input":<your input>';
+  return `{"workflow":"${first?.name}",${what}}`;
 }
 
 /** An address for a client: one listens on every address, but talks to one. */

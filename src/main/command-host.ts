@@ -2,8 +2,9 @@
 import { createHttpDesk } from '../cli/http-desk.ts';
 import { EXIT, Problem } from '../cli/problem.ts';
 import { createLocalDesk } from '../cli/local-desk.ts';
-import type { Desk } from '../cli/desk.ts';
+import type { Desk, WorkflowJson } from '../cli/desk.ts';
 import type { DeskOptions, Flags, Host, Io, SettingFlag } from '../cli/host.ts';
+import { workflowTable, workflowViews } from '../engine/define.ts';
 import { schemaVersion } from '../stores/sqlite/migrate.ts';
 import { LOCAL_CALLER } from './caller.ts';
 import { NO_WORKFLOWS, knownWorkflows } from './known-workflows.ts';
@@ -16,17 +17,20 @@ import { VERSION } from './version.ts';
 
 const SILENT = createTelemetry({ level: 'silent', process: 'cli' });
 
-export function commandHost(io: Io): Host {
+/** @param command what a reader types to call this program */
+export function commandHost(io: Io, command: string): Host {
   return {
     version: VERSION,
+    command,
     io,
     settingFlags: settingFlags(),
     // Loaded where they are run: a server's parts would triple the time of every other command.
-    serve: async (flags, options) => (await import('./serve.ts')).serve(flags, options, io),
+    serve: async (flags, options) => (await import('./serve.ts')).serve(flags, options, io, command),
     work: async (flags, options) => (await import('./work.ts')).work(flags, options, io),
     demo: () => demo(io),
     migrate,
     migrationSql,
+    workflows,
     openDesk,
   };
 }
@@ -72,6 +76,21 @@ async function migrationSql(flags: Flags): Promise<string> {
   const database = databaseOf(readSettings(flags));
   if (database !== null) return outstandingSql(database);
   throw new Problem('--dry-run is for a database: set CLAIMCHECK_DATABASE_URL.', EXIT.usage);
+}
+
+/** No store is opened for it: the list is the same without. */
+async function workflows(flags: Flags, { demo: withExamples }: { demo: boolean }): Promise<WorkflowJson[]> {
+  const { url, apiKey, workflows: path } = readSettings(flags);
+  if (url !== null) return createHttpDesk({ url, apiKey }).workflows();
+  const known = await knownWorkflows(path, withExamples);
+  return workflowViews(workflowTable(known.workflows)).map(
+    ({ name, version, inputFile, inputJsonSchema }) => ({
+      name,
+      version,
+      input_file: inputFile,
+      input_schema: inputJsonSchema,
+    }),
+  );
 }
 
 async function openDesk(flags: Flags, options: DeskOptions): Promise<Desk> {

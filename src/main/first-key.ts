@@ -12,10 +12,10 @@ export type FirstKey = { kind: 'made'; key: string } | { kind: 'bootstrap' } | {
  * server that strangers can reach before its operator has read it.
  * @throws Problem
  */
-export async function checkReach(engine: EngineApi, settings: Settings): Promise<void> {
+export async function checkReach(engine: EngineApi, settings: Settings, command: string): Promise<void> {
   if (isLoopback(settings.host) || settings.bootstrapKey !== null || (await hasKey(engine))) return;
   throw new Problem(
-    `To listen on ${settings.host}, beyond this machine, set CLAIMCHECK_BOOTSTRAP_KEY or make a key first: claimcheck keys create.`,
+    `To listen on ${settings.host}, beyond this machine, set CLAIMCHECK_BOOTSTRAP_KEY or make a key first: ${command} keys create.`,
     EXIT.usage,
   );
 }

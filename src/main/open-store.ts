@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { fileReason } from '../cli/file-reasons.ts';
 import { EXIT, Problem } from '../cli/problem.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { hostId } from './host.ts';
@@ -51,11 +52,20 @@ export async function requireStore(settings: Settings): Promise<void> {
   const database = databaseOf(settings);
   if (database !== null) return requireSchema(database);
   const dataDir = resolve(settings.dataDir);
-  if (existsSync(join(dataDir, 'claimcheck.db'))) return;
-  throw new Problem(
-    `There is no store in ${dataDir}: name another directory with --data-dir, or a server with --url.`,
-    EXIT.unavailable,
-  );
+  try {
+    accessSync(join(dataDir, 'claimcheck.db'), constants.R_OK);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw unusable(dataDir, fileReason(error, 'read'), error);
+    throw new Problem(
+      `There is no store in ${dataDir}: name another directory with --data-dir, or a server with --url.`,
+      EXIT.unavailable,
+    );
+  }
+}
+
+function unusable(dataDir: string, reason: string, cause: unknown): Problem {
+  return new Problem(`The data directory ${dataDir} cannot be used: ${reason}.`, EXIT.unavailable, { cause });
 }
 
 async function requireSchema(database: Database): Promise<void> {
@@ -91,21 +101,18 @@ export function openProblem(error: unknown, at: { dataDir: string; database: Dat
 }
 
 function storeProblem(error: unknown, dataDir: string): Problem {
-  const { code = '', message } = error as NodeJS.ErrnoException;
-  const denied = isUnwritable(dataDir) ? REASONS['EACCES'] : undefined;
-  const reason = REASONS[code] ?? denied ?? message.replace(/\.$/, '');
-  const options = { cause: error };
-  return new Problem(`The data directory ${dataDir} cannot be used: ${reason}.`, EXIT.unavailable, options);
+  // SQLite's own errors do not say why a file could not be opened.
+  const denied = isUnwritable(dataDir) ? { code: 'EACCES', message: '' } : null;
+  return unusable(
+    dataDir,
+    fileReason(isSystemError(error as Error) ? error : (denied ?? error), 'write'),
+    error,
+  );
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not write there',
-  EPERM: 'this user may not write there',
-  EROFS: 'it is on a read-only file system',
-  ENOTDIR: 'there is a file of that name',
-  EEXIST: 'there is a file of that name',
-  ENOSPC: 'the disk is full',
-};
+function isSystemError({ code = '' }: NodeJS.ErrnoException): boolean {
+  return /^E[A-Z]+$/.test(code);
+}
 
 function isUnwritable(dataDir: string): boolean {
   try {

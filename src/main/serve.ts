@@ -12,6 +12,7 @@ import { PortTakenError, listen } from '../http/listen.ts';
 import type { Listening } from '../http/listen.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { banner } from './banner.ts';
+import type { Sample } from './banner.ts';
 import { checkReach, firstKey } from './first-key.ts';
 import { knownWorkflows } from './known-workflows.ts';
 import type { Parts } from './open.ts';
@@ -31,13 +32,18 @@ export interface ServeOptions {
 }
 
 /** Runs until a signal; resolves with the exit code. */
-export async function serve(flags: FlagValues, options: ServeOptions, io: Io): Promise<number> {
+export async function serve(
+  flags: FlagValues,
+  options: ServeOptions,
+  io: Io,
+  command: string,
+): Promise<number> {
   const settings = readSettings(flags);
   const known = await knownWorkflows(settings.workflows, options.demo);
   const telemetry = createTelemetry({ level: settings.logLevel, process: 'api' });
   const parts = await openStore(settings, known, telemetry);
   try {
-    await checkReach(parts.engine, settings);
+    await checkReach(parts.engine, settings, command);
     const server = await bind(parts, settings, telemetry);
     const key = await firstKey(parts.engine, settings);
     if (options.demo) await seedSampleInvoice(parts);
@@ -47,10 +53,16 @@ export async function serve(flags: FlagValues, options: ServeOptions, io: Io): P
     const signals = listenForStop(() => supervisor?.kill());
     parts.sweeper.start();
     supervisor?.start();
-    const facts = { version: VERSION, url: server.url, store: parts.store.description, key };
-    io.out(
-      banner({ ...facts, workflows: known.workflows, hasInvoice: options.demo, hasWorker: options.worker }),
-    );
+    const { workflows } = known;
+    const facts = {
+      version: VERSION,
+      url: server.url,
+      store: parts.store.description,
+      workflows,
+      key,
+      command,
+    };
+    io.out(banner({ ...facts, hasWorker: options.worker, sample: sampleOf(settings, options) }));
     await signals.stopped;
     io.out('Stopping: attempts under way get their grace; the same signal again ends at once.\n');
     await Promise.all([server.close(), supervisor?.stop()]);
@@ -59,6 +71,11 @@ export async function serve(flags: FlagValues, options: ServeOptions, io: Io): P
   } finally {
     await parts.close();
   }
+}
+
+function sampleOf({ workflows }: Settings, { demo }: ServeOptions): Sample {
+  if (demo) return 'invoice';
+  return workflows === null ? 'demo' : 'none';
 }
 
 async function bind(parts: Parts, settings: Settings, { log }: Telemetry): Promise<Listening> {

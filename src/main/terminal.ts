@@ -1,5 +1,6 @@
 /** The process's own streams, as the commands see them. */
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import type { Io } from '../cli/host.ts';
 
 export function terminalIo(env: NodeJS.ProcessEnv): Io {
@@ -8,6 +9,7 @@ export function terminalIo(env: NodeJS.ProcessEnv): Io {
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
+    bytes: (body) => pipeline(body, stdout, { end: false }),
     stdin: () => buffer(stdin),
     isTerminal,
     hasColour: hasColour(env, isTerminal),

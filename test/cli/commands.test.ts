@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { run, runHere, serve, tempDir } from './run.ts';
+import { BIN, run, runHere, serve, start, tempDir } from './run.ts';
 import type { Finished } from './run.ts';
 
-const BIN = fileURLToPath(new URL('../../bin/claimcheck', import.meta.url));
 const SAMPLE = fileURLToPath(new URL('../../src/examples/invoice/sample-invoice.pdf', import.meta.url));
 const SUCCESS = '{"mode":"success"}';
 
@@ -30,6 +29,57 @@ describe('against a server', () => {
       expect.arrayContaining(['input.json', 'record.json', expect.stringMatching(/^artifact-.*\.json$/)]),
     );
     expect((await runHere(['show', id, '--out', out, ...client])).code).toBe(2);
+    const onto = await runHere(['show', id, '--out', SAMPLE, ...client]);
+    expect(onto.stderr).toBe(`Cannot write to ${SAMPLE}: there is a file of that name.\n`);
+  });
+
+  test('an artifact is written to stdout byte by byte, and as inert text on a terminal', async () => {
+    const { client } = await serve([], { cwd: tempDir() });
+    const value = 'ä\u009b2J\n';
+    const input = JSON.stringify({ mode: 'echo', value });
+    const [id = ''] = (await runHere(['enqueue', 'demo', '-i', input, '--wait', ...client])).stdout.split(
+      '\n',
+    );
+    const { code, stdout } = await runHere(['show', id, '--artifact', ...client]);
+    expect(code).toBe(0);
+    expect(JSON.parse(Buffer.from(stdout, 'latin1').toString())).toMatchObject({ value });
+    const shown = await runHere(['show', id, '--artifact', ...client], { columns: 80 });
+    expect(shown.stdout).not.toContain('\u009b');
+    expect(JSON.parse(shown.stdout)).toMatchObject({ value });
+    const other = await runHere(['show', id, '--artifact', 'page.png', ...client]);
+    expect(other).toMatchObject({ code: 1, stdout: '' });
+    expect((await runHere(['show', id, '--artifact', '--json', ...client])).code).toBe(2);
+  });
+
+  test('the workflows are those of the server, and a version of one can be asked for', async () => {
+    const { client } = await serve([], { cwd: tempDir() });
+    const { stdout } = await runHere(['workflows', '--json', ...client]);
+    const { workflows } = JSON.parse(stdout) as { workflows: { name: string; input_schema: object }[] };
+    expect(workflows).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'invoice_summary', version: '1', input_file: 'required' }),
+        expect.objectContaining({ name: 'demo', input_schema: expect.any(Object) }),
+      ]),
+    );
+    const known = ['enqueue', 'demo', '-i', SUCCESS, '--workflow-version', '1', '--wait', ...client];
+    expect((await runHere(known)).code).toBe(0);
+    const unknown = await runHere(['enqueue', 'demo', '-i', SUCCESS, '--workflow-version', '7', ...client]);
+    expect(unknown).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'unknown_workflow: No workflow demo version 7 is registered; its known versions are 1.\n',
+    });
+  });
+
+  test('a watcher whose server goes away says so', async () => {
+    const cwd = tempDir();
+    const server = await serve(['--no-worker'], { cwd });
+    const id = (await runHere(['enqueue', 'demo', '-i', SUCCESS, ...server.client])).stdout.trim();
+    const watcher = start(['watch', id, ...server.client], { cwd });
+    await watcher.printed(/queued/);
+    server.process.kill('SIGKILL');
+    await watcher.printed(/^Lost the server, trying again\.$/m, 'stderr');
+    watcher.process.kill('SIGKILL');
   });
 
   test('a file is uploaded and summarised', async () => {
@@ -45,6 +95,10 @@ describe('against a server', () => {
     const dead = await runHere(['enqueue', 'demo', '-i', '{"mode":"malformed"}', '--wait', ...client]);
     expect(dead.code).toBe(1);
     const [id = ''] = dead.stdout.split('\n');
+    expect(dead.stdout.trimEnd().split('\n').slice(-2)).toEqual([
+      "The output does not match the workflow's schema.",
+      'Read the raw output in the evidence: replay it, or give it up?',
+    ]);
     const again = await runHere(['replay', id, '--reason', 'again', ...client]);
     expect(again.stdout).toBe(`${id} is queued again.\n`);
     const events = await runHere(['watch', id, '--json', ...client]);
@@ -102,6 +156,67 @@ describe('on the store itself, without a server', () => {
     });
   });
 
+  test('a job that no worker takes is explained once to who waits for it', async () => {
+    const cwd = tempDir();
+    const waiting = start(['enqueue', 'demo', '-i', SUCCESS, '--wait'], { cwd });
+    await waiting.printed(/^It waits for a worker that knows demo version 1\.\n/, 'stderr');
+    const [id = ''] = waiting.stdout().split('\n');
+    await runHere(['cancel', id, '-r', 'not needed', '--data-dir', join(cwd, '.claimcheck')]);
+    expect(await waiting.ended).toMatchObject({ code: 1 });
+    expect(waiting.stderr()).toBe('It waits for a worker that knows demo version 1.\n');
+    expect(waiting.stdout()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}Z {2}queued$/m);
+    expect(waiting.stdout()).toMatch(/Z {2}dead_letter {13}cancelled by local:/);
+  });
+
+  test('a list fits a terminal of 80 columns, with whole ids', async () => {
+    const cwd = tempDir();
+    const command = storeIn(cwd);
+    writeFileSync(
+      join(cwd, 'w.ts'),
+      `import { defineWorkflow } from 'claimcheck'; import { z } from 'zod';
+       export default defineWorkflow({ name: 'a-workflow-of-a-long-name', version: '1', input: z.any(),
+         output: z.any(), run: () => null });`,
+    );
+    const flags = ['--workflows', join(cwd, 'w.ts')];
+    const id = (await command(['enqueue', 'a-workflow-of-a-long-name', ...flags])).stdout.trim();
+    await command(['cancel', id, '-r', 'no']);
+    const { stdout } = await runHere(['list', '--data-dir', join(cwd, 'data')], { columns: 80 });
+    const [header, row = ''] = stdout.split('\n');
+    expect(header).toMatch(/^ID +WORKFLOW +STATUS +AGO +ERROR$/);
+    expect(row).toMatch(new RegExp(`^${id}  a-workflow-of-[a-z-]+… +dead_letter  \\d+s +cancelled$`));
+    expect(row.length).toBeLessThanOrEqual(80);
+    expect((await command(['list'])).stdout).toMatch(/ATTEMPT +UPDATED +ERROR\n.*a-workflow-of-a-long-name /);
+    const wide = await runHere(['list', '--data-dir', join(cwd, 'data')], { columns: 200 });
+    expect(wide.stdout).toContain('ATTEMPT');
+  });
+
+  test('the workflows are told without any store', async () => {
+    const cwd = tempDir();
+    const { code, stdout } = await storeIn(cwd)(['workflows']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^NAME +VERSION +FILE\n/);
+    expect(stdout).toMatch(/^demo +1 +none$/m);
+    expect(stdout).toMatch(/^invoice_summary +1 +required$/m);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  // The superuser may read everything.
+  test.skipIf(process.getuid?.() === 0)(
+    'a directory that this user may not read is no missing store',
+    async () => {
+      const cwd = tempDir();
+      const command = storeIn(cwd);
+      await command(['migrate']);
+      chmodSync(join(cwd, 'data'), 0o000);
+      const { code, stderr } = await command(['list']);
+      chmodSync(join(cwd, 'data'), 0o700);
+      expect(code).toBe(3);
+      expect(stderr).toBe(
+        `The data directory ${join(cwd, 'data')} cannot be used: this user may not read it.\n`,
+      );
+    },
+  );
+
   test('input comes from a file or from stdin', async () => {
     const cwd = tempDir();
     const command = storeIn(cwd);
@@ -120,6 +235,12 @@ describe('on the store itself, without a server', () => {
     // The whole key does as its id, since that is what people have at hand.
     expect((await command(['keys', 'revoke', key])).code).toBe(0);
     expect((await command(['keys', 'revoke', key])).code).toBe(1);
+    await command(['keys', 'create', 'laptop']);
+    const both = JSON.parse((await command(['keys', 'list', '--json'])).stdout) as {
+      keys: { name: string }[];
+    };
+    expect(both.keys.map(({ name }) => name)).toEqual(expect.arrayContaining(['ci', 'laptop']));
+    expect((await command(['keys', 'create', 'a', '--name', 'b'])).code).toBe(2);
   });
 
   test('a command that reads makes no store where there is none', async () => {
@@ -159,7 +280,7 @@ describe('the command line', () => {
     [['replay', 'job_1'], /required option '-r, --reason <text>' not specified/],
     [['list', '--status', 'done'], /Allowed choices are queued, running, completed, dead_letter/],
     [['enqueue', 'demo', '-i', '{x'], /The input is refused: /],
-    [['enqueue', 'demo', '-i', '{"mode":"nope"}'], /^invalid_request: .*\n {2}\/input\/mode /],
+    [['enqueue', 'demo', '-i', '{"mode":"nope"}'], /^invalid_request: \/input\/mode: .*\n$/],
     [['list', '--limit', '0'], /It takes a whole number of at least 1\./],
     [
       ['list', '--url', 'localhost'],

@@ -5,13 +5,14 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { Io } from '../../src/cli/host.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { commandHost } from '../../src/main/command-host.ts';
 
-const BIN = fileURLToPath(new URL('../../bin/claimcheck', import.meta.url));
+export const BIN = fileURLToPath(new URL('../../bin/claimcheck', import.meta.url));
 
 export function tempDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'claimcheck-cli-'));
@@ -84,21 +85,28 @@ export async function run(args: readonly string[], where: Where): Promise<Finish
   return { code, stdout: started.stdout(), stderr: started.stderr() };
 }
 
+interface HereOptions {
+  stdin?: string;
+  /** Of a terminal that shows the output; without it, the output goes into a file. */
+  columns?: number;
+}
+
 /**
  * Runs a command in this process, with the same parts and without the start of another: for what a command does, where
  * the process itself is not the matter.
  */
-export async function runHere(args: readonly string[], options: { stdin?: string } = {}): Promise<Finished> {
+export async function runHere(args: readonly string[], options: HereOptions = {}): Promise<Finished> {
   const written = { stdout: '', stderr: '' };
   const io: Io = {
     out: (text) => void (written.stdout += text),
     err: (text) => void (written.stderr += text),
+    bytes: async (body) => void (written.stdout += (await buffer(body)).toString('latin1')),
     stdin: () => Promise.resolve(Buffer.from(options.stdin ?? '')),
-    isTerminal: false,
+    isTerminal: options.columns !== undefined,
     hasColour: false,
-    columns: Number.POSITIVE_INFINITY,
+    columns: options.columns ?? Number.POSITIVE_INFINITY,
   };
-  const code = await runProgram(args, commandHost(io));
+  const code = await runProgram(args, commandHost(io, 'claimcheck'));
   return { code, ...written };
 }
 

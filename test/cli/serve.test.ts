@@ -9,7 +9,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_BACKOFF, DEFAULT_CAPS } from '../../src/domain/policy.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/store.ts';
-import { endOf, run, runHere, serve, start, tempDir } from './run.ts';
+import { BIN, endOf, run, runHere, serve, start, tempDir } from './run.ts';
 import type { Server } from './run.ts';
 
 const BOOTSTRAP = 'bootstrap-key-of-a-test-0123456789-abcdef';
@@ -19,25 +19,31 @@ async function enqueue(server: Server, input: object, limits?: object): Promise<
   return json['job_id'] as string;
 }
 
-function has(program: string, ...args: string[]): boolean {
+function has(program: string): boolean {
   try {
-    execFileSync(program, args);
+    execFileSync('sh', ['-c', `command -v ${program}`]);
     return true;
   } catch {
     return false;
   }
 }
 
+/** The lines that its banner gives to try. */
+function triedLines(server: Server): string {
+  return /^ {2}API=[\s\S]*?\/artifact .*$/m.exec(server.stdout())?.[0] ?? '';
+}
+
 describe('serve', () => {
+  const shells = ['sh', 'bash', 'dash', 'zsh'].filter(has);
+
   // Without curl there is nothing to try them with.
-  test.skipIf(!has('curl', '--version'))(
+  test.skipIf(!has('curl'))(
     'prints lines that any shell can run as they are, from request to artifact',
     async () => {
       const cwd = tempDir();
       const server = await serve(['--demo'], { cwd });
-      const lines = /^ {2}API=[\s\S]*?\/artifact .*$/m.exec(server.stdout())?.[0] ?? '';
+      const lines = triedLines(server);
       expect(lines.match(/curl/g)).toHaveLength(3);
-      const shells = ['sh', 'bash', 'dash', 'zsh'].filter((shell) => has(shell, '-c', ':'));
       for (const shell of shells) {
         // GNU's sed, where it is one, then takes nothing but what every sed does.
         const env = { ...process.env, POSIXLY_CORRECT: '1' };
@@ -49,6 +55,39 @@ describe('serve', () => {
     },
   );
 
+  test.skipIf(!has('curl'))(
+    'its lines come to an end where the server refuses, and where it is gone',
+    async () => {
+      const server = await serve(['--demo'], { cwd: tempDir() });
+      const lines = triedLines(server);
+      const ended = async (script: string, shell: string) => {
+        const { stdout } = await promisify(execFile)(shell, ['-c', `${script}; true`], { timeout: 20_000 });
+        return stdout.trim();
+      };
+      const refused = lines.replace('invoice_summary', 'nope');
+      for (const shell of shells) expect(await ended(refused, shell)).toBe('');
+      server.process.kill('SIGKILL');
+      await server.ended;
+      for (const shell of shells) expect(await ended(lines, shell)).toBe('');
+    },
+  );
+
+  test('leaves the input of a workflow that it does not know to the reader, in a line without a loop', async () => {
+    const cwd = tempDir();
+    const define = (name: string, more: string) =>
+      `export const ${name} = defineWorkflow({ name: '${name}', version: '1', input: z.string(), output: z.any(),
+         run: () => null, ${more} });`;
+    const head = "import { defineWorkflow } from 'claimcheck'; import { z } from 'zod';";
+    writeFileSync(join(cwd, 'demo.ts'), `${head} ${define('demo', '')}`);
+    writeFileSync(join(cwd, 'file.ts'), `${head} ${define('scan', "inputFile: 'required'")}`);
+    const own = (await serve(['--workflows', 'demo.ts'], { cwd })).stdout();
+    expect(own).toContain('curl -sS $API/workflows -H "$AUTH"\n');
+    expect(own).toMatch(/-d '\{"workflow":"demo","input":<your input>\}'\n/);
+    expect(own).not.toMatch(/while|until/);
+    const scan = (await serve(['--workflows', 'file.ts', '--data-dir', 'other'], { cwd })).stdout();
+    expect(scan).toMatch(/-d '\{"workflow":"scan","input_ref":<what POST \/uploads answered>\}'\n/);
+  });
+
   test('prints the first key once; a later start says how to make another, and the key still works', async () => {
     const cwd = tempDir();
     const first = await serve([], { cwd });
@@ -57,7 +96,7 @@ describe('serve', () => {
     expect(await first.ended).toMatchObject({ code: 0 });
     const second = await serve([], { cwd });
     expect(second.stdout()).not.toContain(first.key);
-    expect(second.stdout()).toContain('`claimcheck keys create` makes another');
+    expect(second.stdout()).toContain(`\`${BIN} keys create\` makes another`);
     const headers = { authorization: `Bearer ${first.key}` };
     const response = await fetch(`${second.url}/ai-jobs`, { headers });
     expect(response.status).toBe(200);
@@ -298,8 +337,7 @@ describe('a start that cannot be is told in one sentence, and exits', () => {
     const cwd = tempDir();
     expect(await refusal(['--host', '0.0.0.0'], cwd)).toEqual({
       code: 2,
-      sentence:
-        'To listen on 0.0.0.0, beyond this machine, set CLAIMCHECK_BOOTSTRAP_KEY or make a key first: claimcheck keys create.',
+      sentence: `To listen on 0.0.0.0, beyond this machine, set CLAIMCHECK_BOOTSTRAP_KEY or make a key first: ${BIN} keys create.`,
     });
     await runHere(['keys', 'create', '--data-dir', join(cwd, '.claimcheck')]);
     const server = await serve(['--host', '0.0.0.0'], { cwd });

@@ -52,7 +52,9 @@ export function enqueueCommand(context: Context): Command {
       if (options.wait === true) return waitFor(desk, ticket.job_id, options.json === true, io);
       io.out(options.json === true ? `${jsonText(ticket, 0)}\n` : `${plain(ticket.job_id)}\n`);
       if (io.isTerminal && options.json !== true) {
-        io.err(`It is ${ticket.status}. Follow it with: claimcheck watch ${plain(ticket.job_id)}\n`);
+        io.err(
+          `It is ${ticket.status}. Follow it with: ${context.host.command} watch ${plain(ticket.job_id)}\n`,
+        );
       }
       return EXIT.ok;
     },

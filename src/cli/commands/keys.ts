@@ -2,8 +2,8 @@ import { Command } from 'commander';
 import { deskCommand } from '../command.ts';
 import type { Context } from '../command.ts';
 import type { KeyJson } from '../desk.ts';
-import type { Io } from '../host.ts';
-import { EXIT } from '../problem.ts';
+import type { Host } from '../host.ts';
+import { EXIT, Problem } from '../problem.ts';
 import { columns, jsonText, palette, plain } from '../text.ts';
 
 export function keysCommand(context: Context): Command {
@@ -18,12 +18,17 @@ function createCommand(context: Context): Command {
   const { io } = context.host;
   const command = new Command('create')
     .description('Make a key. It is printed this once; only a digest of it is kept.')
-    .option('--name <name>', 'what it is for', 'unnamed')
+    .argument('[name]', 'what it is for')
+    .option('--name <name>', 'the same as an option')
     .option('--json', 'print JSON');
-  return deskCommand<{ name: string; json?: true }>(
+  return deskCommand<{ name?: string; json?: true }>(
     command,
     context,
-    async (desk, { name, json }) => {
+    async (desk, { name: option, json }, [argument]) => {
+      if (option !== undefined && argument !== undefined) {
+        throw new Problem('Give the name once: as the argument or as --name.', EXIT.usage);
+      }
+      const name = argument ?? option ?? 'unnamed';
       const created = await desk.createKey(name);
       io.out(json === true ? `${jsonText(created, 0)}\n` : `${plain(created.key)}\n`);
       if (json !== true && io.isTerminal) io.err('Keep it now: it is not shown again.\n');
@@ -41,7 +46,7 @@ function listCommand(context: Context): Command {
   return deskCommand<{ json?: true }>(command, context, async (desk, { json }) => {
     const keys = await desk.listKeys();
     if (json === true) io.out(`${jsonText({ keys })}\n`);
-    else printKeys(keys, io);
+    else printKeys(keys, context.host);
     return EXIT.ok;
   });
 }
@@ -65,8 +70,8 @@ function idOf(given: string): string {
   return /^ck_([^_]+)_/.exec(given)?.[1] ?? given;
 }
 
-function printKeys(keys: readonly KeyJson[], io: Io): void {
-  if (keys.length === 0) return io.err('No keys yet: claimcheck keys create\n');
+function printKeys(keys: readonly KeyJson[], { io, command }: Host): void {
+  if (keys.length === 0) return io.err(`No keys yet: ${command} keys create\n`);
   const { dim } = palette(io.hasColour);
   const header = ['ID', 'NAME', 'MADE', 'REVOKED'].map((text) => ({ text, style: dim }));
   const rows = keys.map((key) => [

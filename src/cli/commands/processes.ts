@@ -12,7 +12,7 @@ const STORE_GROUPS = ['store'];
 export function serveCommand({ host, finish }: Context): Command {
   const command = new Command('serve')
     .description('Serve the API, with a worker in a process that it keeps alive.')
-    .option('--no-worker', 'the API alone; run `claimcheck work` beside it')
+    .option('--no-worker', `the API alone; run \`${host.command} work\` beside it`)
     .option('--demo', 'add the built-in examples and the invoice uploads/abc.pdf to try');
   return withSettings(command, host, SERVE_GROUPS).action(async () => {
     const options = command.opts<{ worker: boolean; demo?: true }>();

@@ -1,9 +1,14 @@
+import { isUtf8 } from 'node:buffer';
+import { buffer } from 'node:stream/consumers';
 import { Command } from 'commander';
+import { lasted } from '../../domain/answers.ts';
+import { inert } from '../../domain/inert.ts';
 import type { ErrorJson, EventJson, RecordJson } from '../../domain/view.ts';
 import { deskCommand } from '../command.ts';
 import type { Context } from '../command.ts';
 import { exportJob } from '../exporting.ts';
-import type { Io } from '../host.ts';
+import type { Desk } from '../desk.ts';
+import type { Host, Io } from '../host.ts';
 import { EXIT, Problem } from '../problem.ts';
 import { columns, jsonText, palette, paragraph, plain, styleOf } from '../text.ts';
 import type { Cell, Palette } from '../text.ts';
@@ -14,6 +19,7 @@ interface ShowOptions {
   brief?: true;
   out?: string;
   force?: true;
+  artifact?: true | string;
 }
 
 export function showCommand(context: Context): Command {
@@ -25,32 +31,62 @@ export function showCommand(context: Context): Command {
     .argument('<id>', 'the job')
     .option('--json', 'print the whole record as JSON')
     .option('--brief', 'print id, status, attempt, error codes and event types as JSON')
+    .option('-a, --artifact [name]', 'write the artifact, or the one of this name, to stdout as it is')
     .option('-o, --out <dir>', 'write record, input, artifacts and evidence there as plain files')
     .option('--force', 'write into a directory that is not empty');
   return deskCommand<ShowOptions>(command, context, async (desk, options, [id = '']) => {
-    if (options.brief === true && options.out === undefined) {
+    checkForms(options);
+    if (options.artifact !== undefined) {
+      await printArtifact(desk, id, options.artifact === true ? null : options.artifact, context.host);
+    } else if (options.out !== undefined) {
+      await writeOut(desk, id, { dir: options.out, force: options.force === true }, io);
+    } else if (options.brief === true) {
       io.out(`${jsonText(await desk.brief(id), 0)}\n`);
-      return EXIT.ok;
+    } else {
+      const record = await desk.record(id);
+      io.out(options.json === true ? `${jsonText(record)}\n` : `${page(record, context.host).join('\n')}\n`);
     }
-    if (options.force === true && options.out === undefined)
-      throw new Problem('--force goes with --out.', EXIT.usage);
-    const record = await desk.record(id);
-    if (options.out !== undefined) {
-      const { written, missing } = await exportJob(desk, record, {
-        dir: options.out,
-        force: options.force === true,
-      });
-      for (const file of written) io.out(`${plain(file)}\n`);
-      for (const what of missing) io.err(`Not written: ${plain(what)}\n`);
-      return EXIT.ok;
-    }
-    io.out(options.json === true ? `${jsonText(record)}\n` : `${page(record, io).join('\n')}\n`);
     return EXIT.ok;
   });
 }
 
+function checkForms({ artifact, out, brief, json, force }: ShowOptions): void {
+  if (force === true && out === undefined) throw new Problem('--force goes with --out.', EXIT.usage);
+  if (artifact !== undefined && (out !== undefined || brief === true || json === true)) {
+    throw new Problem('--artifact stands alone: give no --out, --brief or --json with it.', EXIT.usage);
+  }
+}
+
+async function writeOut(
+  desk: Desk,
+  id: string,
+  target: { dir: string; force: boolean },
+  io: Io,
+): Promise<void> {
+  const { written, missing } = await exportJob(desk, await desk.record(id), target);
+  for (const file of written) io.out(`${plain(file)}\n`);
+  for (const what of missing) io.err(`Not written: ${plain(what)}\n`);
+}
+
+/** The bytes as they are; on a terminal, where they could do something, as inert text. */
+async function printArtifact(
+  desk: Desk,
+  id: string,
+  name: string | null,
+  { io, command }: Host,
+): Promise<void> {
+  const body = await desk.artifact(id, name);
+  if (!io.isTerminal) return io.bytes(body);
+  const bytes = await buffer(body);
+  if (!isUtf8(bytes)) {
+    const again = `${command} show ${id} --artifact${name === null ? '' : ` ${name}`} > FILE`;
+    throw new Problem(`The artifact is no text; write it to a file: ${plain(again)}`, EXIT.usage);
+  }
+  io.out(inert(bytes.toString('utf8')).replace(/\n?$/, '\n'));
+}
+
 /** A record as a page for people. */
-function page(record: RecordJson, io: Io): string[] {
+function page(record: RecordJson, { io, command }: Host): string[] {
   const colours = palette(io.hasColour);
   const state = styleOf(record.status, colours)(plain(record.status));
   const title = `${colours.bold(plain(record.job_id))}  ${state}`;
@@ -70,7 +106,7 @@ function page(record: RecordJson, io: Io): string[] {
     ),
     ...section(
       'Next',
-      nextSteps(record).map((step) => `  ${plain(step)}`),
+      nextSteps(record).map((step) => `  ${command} ${plain(step)}`),
       colours,
     ),
   ];
@@ -107,8 +143,7 @@ function errorLines(errors: readonly ErrorJson[], colours: Palette): string[] {
       issues = [],
       evidence = [],
     } = error;
-    const limit = limitMs === undefined ? '' : ` of ${limitMs} ms`;
-    const head = `  attempt ${attempt}  ${colours.bad(plain(code))} after ${elapsedMs} ms${limit}`;
+    const head = `  attempt ${attempt}  ${colours.bad(plain(code))} ${lasted(elapsedMs, limitMs)}`;
     const details: Cell[][] = [
       [{ text: message }],
       ...issues.map((issue) => [
@@ -139,10 +174,10 @@ function nextSteps(record: RecordJson): string[] {
   switch (record.status) {
     case 'queued':
     case 'running':
-      return [`claimcheck watch ${id}`];
+      return [`watch ${id}`];
     case 'completed':
-      return [`claimcheck show ${id} --out ./${id}`];
+      return [`show ${id} --artifact`, `show ${id} --out ./${id}`];
     case 'dead_letter':
-      return [`claimcheck show ${id} --out ./${id}`, `claimcheck replay ${id} --reason "..."`];
+      return [`show ${id} --out ./${id}`, `replay ${id} --reason "..."`];
   }
 }
