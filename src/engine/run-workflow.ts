@@ -13,6 +13,7 @@ import type { KnownWorkflow } from './define.ts';
 import type { Keeper } from './durable.ts';
 import { createNamedArtifacts } from './named-artifacts.ts';
 import { validate } from './schema.ts';
+import { workflowLog } from './workflow-log.ts';
 import type { InputFile, RunContext, WorkflowDefinition } from './workflow.ts';
 
 export interface RunDeps {
@@ -42,7 +43,7 @@ export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps
       file: job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef),
       model: deps.model,
       signal: deps.signal,
-      log: deps.log,
+      log: workflowLog(deps.log),
       progress: (fraction, note) =>
         deps.progress(clamp(fraction), typeof note === 'string' ? note.slice(0, NOTE_LIMIT) : null),
       saveArtifact: (name, body, mediaType) => artifacts.save(name, body, mediaType),
