@@ -92,6 +92,20 @@ it('a session that renews within that lease keeps its jobs, though it had expire
   expect(await view()).toMatchObject({ status: 'running', attempt: 1 });
 });
 
+it('a wall clock that jumps ahead takes nothing from a worker that renews', async () => {
+  const { clock, sweeper, store, session, view, silence } = await underWay();
+  silence();
+  sweeper.start();
+  for (let step = 0; step < 12; step += 1) {
+    await clock.advance(LEASE_MS / 10);
+    await store.renew({ session });
+  }
+  clock.jump(60_000); // every session looks expired until it is renewed
+  await clock.advance(LEASE_MS / 2);
+  expect(await view()).toMatchObject({ status: 'running', attempt: 1 });
+  expect(await store.renew({ session })).toEqual({ lost: false, revoked: [] });
+});
+
 it('a worker whose session was reaped hears it, ends its attempts and opens another session', async () => {
   const { clock, store, session, ended, view } = await underWay();
   await store.reapSession({ session });

@@ -27,11 +27,19 @@ it('after a first crash, a worker that lives for some seconds dares more each se
   expect(caution.width()).toBe(100);
 });
 
-it('after a second one it keeps to one at a time', async () => {
+it('after a second one it keeps to one at a time for a minute', async () => {
   const clock = manualClock();
   const caution = createCaution({ clock, full: 100, crash: { suspects: 50, again: true } });
-  await clock.advance(3_600_000);
+  await clock.advance(59_999);
   expect(caution.width()).toBe(1);
+  await clock.advance(10_001);
+  expect(caution.width()).toBe(100);
+});
+
+it('a claim that brings nothing ends it: none of the lost waits any more', () => {
+  const caution = createCaution({ clock: manualClock(), full: 100, crash: { suspects: 50, again: true } });
+  caution.idle();
+  expect(caution.width()).toBe(100);
 });
 
 it('a worker that follows no crash holds as many as it has slots', () => {

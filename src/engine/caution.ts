@@ -6,8 +6,8 @@
  * time, until as many as were lost have ended: the culprit meets its end alone.
  *
  * After a single crash the cause may as well be outside (somebody killed the process), and a hundred long jobs one
- * at a time are no recovery: after a few seconds of life the worker dares twice as many each second. After another
- * crash it keeps to one.
+ * at a time are no recovery: after a few seconds of life the worker dares twice as many each second; after another
+ * crash, after a minute. A claim that brings nothing ends the caution: none of those that were lost waits any more.
  */
 import type { Clock } from '../ports/clock.ts';
 import type { ClaimedJob } from '../ports/job-store.ts';
@@ -25,9 +25,12 @@ export interface Caution {
   width(): number;
   /** An attempt has ended, and the worker still lives. */
   ended(job: Pick<ClaimedJob, 'used'>): void;
+  /** A claim brought nothing. */
+  idle(): void;
 }
 
 const PATIENCE_MS = 5000;
+const LONGER_PATIENCE_MS = 60_000;
 const DOUBLING_MS = 1000;
 
 export function createCaution({
@@ -39,17 +42,20 @@ export function createCaution({
   full: number;
   crash: Crash | null;
 }): Caution {
-  const startedMs = clock.monotonicMs();
+  const calmFromMs = clock.monotonicMs() + (crash?.again === true ? LONGER_PATIENCE_MS : PATIENCE_MS);
   let suspects = crash?.suspects ?? 0;
   return {
     width() {
       if (suspects <= 0) return full;
-      const calmMs = clock.monotonicMs() - startedMs - PATIENCE_MS;
-      if (crash?.again === true || calmMs < 0) return 1;
+      const calmMs = clock.monotonicMs() - calmFromMs;
+      if (calmMs < 0) return 1;
       return Math.min(full, 2 ** Math.min(30, 1 + Math.floor(calmMs / DOUBLING_MS)));
     },
     ended({ used }) {
       if (used > 1) suspects -= 1; // one that was lost has been claimed before
+    },
+    idle() {
+      suspects = 0;
     },
   };
 }

@@ -32,8 +32,8 @@ export interface Session {
   id(): string | null;
   /** Opens and renews until `signal` fires; resolves then. */
   run(signal: AbortSignal): Promise<void>;
-  /** Another verb heard that the session is lost. */
-  lost(): void;
+  /** Another verb heard that this session is lost; nothing happens where it is no longer the current one. */
+  lost(session: string): void;
 }
 
 /** A cancel must reach its attempt within two seconds even where its hint is lost. */
@@ -45,8 +45,8 @@ export function createSession(deps: SessionDeps): Session {
   let current: string | null = null;
   let failures = 0;
 
-  function lost(): void {
-    if (current === null) return;
+  function lost(session: string): void {
+    if (session !== current) return;
     deps.log.warn({ session: current }, 'the session was reaped; another is opened');
     current = null;
     deps.onLost();
@@ -63,7 +63,7 @@ export function createSession(deps: SessionDeps): Session {
 
   async function renew(session: string): Promise<void> {
     const renewal = await deps.store.renew({ session });
-    if (renewal.lost) lost();
+    if (renewal.lost) lost(session);
     else if (renewal.revoked.length > 0) deps.onRevoked(renewal.revoked);
   }
 

@@ -5,14 +5,15 @@ export interface Slots {
   taken(): number;
   add(attempt: Attempt): void;
   endAll(cause: Ending): void;
-  /** Ends those that hold one of these tokens. */
-  end(tokens: ReadonlySet<number>, cause: Ending): void;
+  /** Ends those that hold one of these tokens; gives back the tokens that none holds. */
+  end(tokens: ReadonlySet<number>, cause: Ending): number[];
   /** Resolves when the record waits for none of the attempts held now. */
   concluded(): Promise<void>;
 }
 
 export interface SlotsDeps {
-  count: number;
+  /** How many may be held now. */
+  width: () => number;
   onFree: (attempt: Attempt) => void;
   onUnsettled: (attempt: Attempt, error: unknown) => void;
   /** Every slot is held by an attempt that was settled without it. */
@@ -31,7 +32,7 @@ export function createSlots(deps: SlotsDeps): Slots {
       deps.onUnsettled(attempt, error);
     }
     if (!returned.has(attempt)) stuck.add(attempt);
-    if (stuck.size >= deps.count) deps.onStuck();
+    if (stuck.size > 0 && stuck.size >= deps.width()) deps.onStuck();
   }
 
   /** A slot comes free when the function has returned and its outcome is written: a crash in between costs the attempt. */
@@ -51,7 +52,9 @@ export function createSlots(deps: SlotsDeps): Slots {
       for (const attempt of attempts) attempt.end(cause);
     },
     end(tokens, cause) {
-      for (const attempt of attempts) if (tokens.has(attempt.job.token)) attempt.end(cause);
+      const strange = new Set(tokens);
+      for (const attempt of attempts) if (strange.delete(attempt.job.token)) attempt.end(cause);
+      return [...strange];
     },
     async concluded() {
       await Promise.allSettled([...attempts].map((attempt) => attempt.concluded));

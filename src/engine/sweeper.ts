@@ -37,16 +37,19 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
   const stopping = new AbortController();
   let seenSinceMs: number | null = null;
   let lastSeenMs = 0;
+  let lastWallMs = 0;
   let running: Promise<void> = Promise.resolve();
 
   async function sweep(): Promise<boolean> {
     const beforeMs = clock.monotonicMs();
-    const unbroken = seenSinceMs !== null && beforeMs - lastSeenMs <= settings.leaseMs;
-    if (!unbroken) seenSinceMs = null;
+    const gapMs = beforeMs - lastSeenMs;
+    const jumpMs = clock.now() - lastWallMs - gapMs; // a clock that was set, or a machine that slept
+    if (gapMs > settings.leaseMs || jumpMs > settings.leaseMs) seenSinceMs = null;
     const reap = seenSinceMs !== null && beforeMs - seenSinceMs >= settings.leaseMs;
     const { graceMs, idempotencyMs } = settings;
     const swept = await store.sweep({ reap, graceMs, idempotencyMs, limit: LIMIT, jitter: deps.random });
     lastSeenMs = clock.monotonicMs();
+    lastWallMs = clock.now();
     seenSinceMs ??= lastSeenMs;
     deps.announce(swept.moved);
     return swept.more;

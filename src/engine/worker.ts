@@ -66,6 +66,7 @@ const MIN_PAUSE_MS = 5;
 /** How long a stopping worker waits for the store to take its last words, and then its goodbye. */
 const LAST_WORDS_MS = 2000;
 const GOODBYE_MS = 1000;
+const MAX_EARLY = 1000;
 
 /** What the parts of one worker share. */
 interface Parts {
@@ -125,8 +126,10 @@ function assemble(
   const progress = createProgress({ store, clock });
   const settle = createSettler({ ...deps, log, killed });
   const caution = createCaution({ clock, full: settings.concurrency, crash: deps.crash ?? null });
+  /** Tokens taken away before the claim that gave them was answered (or after their attempt had ended). */
+  const early = new Set<number>();
   const slots = createSlots({
-    count: settings.concurrency,
+    width: () => caution.width(),
     onFree: ({ job }) => {
       caution.ended(job);
       pause.wake();
@@ -145,7 +148,11 @@ function assemble(
     leaseMs: settings.leaseMs,
     onOpening: (opening) => deps.onSession?.(opening),
     onOpen: () => pause.wake(),
-    onRevoked: (revoked) => slots.end(new Set(revoked.map(({ token }) => token)), 'revoked'),
+    onRevoked: (revoked) => {
+      const tokens = new Set(revoked.map(({ token }) => token));
+      if (early.size > MAX_EARLY) early.clear();
+      for (const token of slots.end(tokens, 'revoked')) early.add(token);
+    },
     onLost: () => slots.endAll('lease_lost'),
   });
   return {
@@ -155,7 +162,7 @@ function assemble(
     pause,
     caution,
     begin(job, now) {
-      if (killed.aborted) return;
+      if (killed.aborted || early.delete(job.token)) return;
       const workflow = deps.workflows.find(job.workflow, job.version);
       if (workflow === null)
         throw new Error(`claimed ${job.workflow} ${job.version}, which is not known here`);
@@ -190,9 +197,11 @@ async function claimOnce({ store, workflows, name, announce }: WorkerDeps, parts
   if (session === null) return POLL_MS; // the open session wakes the loop
   if (limit <= 0) return POLL_MS;
   const claim = await store.claim({ session, worker: name, lanes: workflows.lanes, limit });
-  if (claim.lost) parts.session.lost();
+  if (claim.lost) parts.session.lost(session);
   announce(claim.moved);
-  for (const job of claim.jobs) parts.begin(job, claim.now);
+  // where another session was opened meanwhile, what this claim brought has been recovered with the old one
+  if (parts.session.id() === session) for (const job of claim.jobs) parts.begin(job, claim.now);
+  if (claim.jobs.length === 0 && !claim.lost) parts.caution.idle();
   if (claim.jobs.length === limit) return POLL_MS; // full: a slot that comes free wakes the loop
   const nextDueMs = await store.nextDueInMs();
   return Math.max(MIN_PAUSE_MS, Math.min(POLL_MS, nextDueMs ?? POLL_MS));

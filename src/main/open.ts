@@ -75,7 +75,10 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
   const wakeups = createWakeups();
   const store = await openStore(options, { clock, settings, wakeups });
-  const blobs = await openFileBlobs({ dir: join(options.dataDir, 'blobs') });
+  const blobs = await openFileBlobs({ dir: join(options.dataDir, 'blobs') }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   const announce = createAnnounce(telemetry, wakeups);
   const bootstrapKey = options.bootstrapKey ?? null;
   const newId = monotonicFactory();

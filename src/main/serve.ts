@@ -138,7 +138,7 @@ function superviseWorker(deps: {
     reap: async (session) => {
       const moved = await parts.store.jobs.reapSession({ session });
       parts.announce(moved);
-      return moved.length;
+      return moved.filter(({ status }) => status === 'queued').length;
     },
     say: (line) => io.err(`${line}\n`),
   });

@@ -37,7 +37,7 @@ export interface SupervisorOptions {
   stopMs: number;
   wakeups: Wakeups;
   log: Log;
-  /** Called when a worker has ended; its jobs are to be recovered. Resolves with how many there were. */
+  /** Called when a worker has ended; its jobs are to be recovered. Resolves with how many wait again. */
   reap: (session: string) => Promise<number>;
   /** Tells a person at the terminal. */
   say: (line: string) => void;
@@ -78,13 +78,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (stopping) return;
     if (ended.exitCode === EXIT.stuck) {
       log.warn({}, 'every slot was held by an attempt that ignored its signal');
-      return launch(null);
+      return launch(crash);
     }
     const again = crash !== null && livedMs < STREAK_MS;
     restart(ended, livedMs, suspects === 0 ? null : { suspects, again });
   }
 
-  /** How many jobs the worker held; a store that does not answer is not waited for long. */
+  /** How many of the worker's jobs wait again; a store that does not answer is not waited for long. */
   async function recover(session: string): Promise<number> {
     const reaped = options.reap(session).catch((error: unknown) => {
       // The sweeper recovers them once the session has expired.

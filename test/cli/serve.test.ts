@@ -171,6 +171,17 @@ describe('serve', () => {
     expect((await server.ask(`/ai-jobs/${id}/artifact`)).json).toBe('undefined');
   });
 
+  test('once the culprit is dead, the worker runs jobs side by side again', async () => {
+    const server = await serve([], { cwd: tempDir() });
+    await endOf(server, await enqueue(server, { mode: 'exit' }));
+    const slow = { mode: 'slow', ms: 20_000 };
+    const ids = [await enqueue(server, slow), await enqueue(server, slow)];
+    await expect
+      .poll(async () => (await server.ask('/ai-jobs?status=running')).json['jobs'], { timeout: 10_000 })
+      .toHaveLength(2);
+    for (const id of ids) await server.ask(`/ai-jobs/${id}/cancel`, { reason: 'seen' });
+  });
+
   test('a job that blocks its process for longer than the lease is ended with it', async () => {
     const server = await serve(['--lease-ms', '300'], { cwd: tempDir() });
     const spinning = await enqueue(server, { mode: 'spin', ms: 60_000 }, { max_attempts: 1 });
