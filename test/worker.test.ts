@@ -314,8 +314,10 @@ describe('a cancel', () => {
     const { job_id } = await worker.enqueue('test');
     await running.opened;
     const cancelledAt = performance.now();
-    await other.cancel(job_id, { reason: 'not needed' });
-    expect(await other.status(job_id)).toMatchObject({ status: 'dead_letter', error: { code: 'cancelled' } });
+    expect(await other.cancel(job_id, { reason: 'not needed' })).toMatchObject({
+      status: 'dead_letter',
+      error: { code: 'cancelled' },
+    });
     expect((await told.opened) - cancelledAt).toBeLessThan(2000);
     const record = await worker.record(job_id);
     expect(types(record)).toEqual(['queued', 'running', 'cancel_requested', 'dead_letter']);

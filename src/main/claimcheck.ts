@@ -94,7 +94,8 @@ export interface Claimcheck {
     mediaType: string,
     fileName?: string,
   ): Promise<{ input_ref: string }>;
-  cancel(jobId: string, request: { reason: string }): Promise<void>;
+  /** Gives the status as it is then: a dead letter, `cancelled`. */
+  cancel(jobId: string, request: { reason: string }): Promise<StatusJson>;
   replay(
     jobId: string,
     request: { reason: string; decisionId?: string; limits?: RequestedLimits },
@@ -203,6 +204,7 @@ function jobVerbs({ engine }: Parts, caller: Caller, basePath: string) {
     },
     async cancel(jobId: string, { reason }: { reason: string }) {
       unwrap(await engine.cancel(caller, jobId, reason));
+      return statusJson(unwrap(await engine.status(caller, jobId)));
     },
     replay: async (
       jobId: string,

@@ -1,6 +1,6 @@
 /** Puts store, blobs and engine together: for our own processes (`openParts`) and for an app (`openClaimcheck`). */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { monotonicFactory } from 'ulid';
 import { openFileBlobs } from '../blobs/file-blobs.ts';
 import { createAnnounce } from '../engine/announce.ts';
@@ -66,13 +66,20 @@ export interface Parts {
   close(): Promise<void>;
 }
 
+/** Level by level: Node's own recursive mkdir never returns where a file system takes no directories (such as /proc). */
+function makeDirectory(dir: string): void {
+  if (existsSync(dir) && statSync(dir).isDirectory()) return;
+  if (!existsSync(dirname(dir))) makeDirectory(dirname(dir));
+  mkdirSync(dir, { mode: 0o700 });
+}
+
 export async function openParts(options: PartsOptions): Promise<Parts> {
   const settings: EngineSettings = { ...DEFAULT_SETTINGS, ...options.settings };
   const clock = options.clock ?? systemClock;
   const random = options.random ?? Math.random;
   const { telemetry, model } = options;
   const workflows = workflowTable(options.workflows);
-  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  makeDirectory(resolve(options.dataDir));
   const wakeups = createWakeups();
   const store = await openStore(options, { clock, settings, wakeups });
   const blobs = await openFileBlobs({ dir: join(options.dataDir, 'blobs') }).catch(async (error: unknown) => {

@@ -73,7 +73,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   async function onEnd({ ended, session, crash, livedMs }: Life): Promise<void> {
-    log.warn({ session, exit_code: ended.exitCode, signal: ended.signal }, 'the worker process ended');
+    const fields = { session, exit_code: ended.exitCode, signal: ended.signal };
+    if (stopping && ended.exitCode === EXIT.ok) log.info(fields, 'the worker process ended');
+    else log.warn(fields, 'the worker process ended');
     const suspects = session === null ? 0 : await recover(session);
     if (stopping) return;
     if (ended.exitCode === EXIT.stuck) {
