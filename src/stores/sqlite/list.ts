@@ -1,21 +1,14 @@
 /**
- * Lists: newest first, in the order in which the store accepted them. Each filter has a table that holds little else than
- * what it asks for; the narrowest of them gives candidates, newest first, and every candidate is checked against the
- * whole filter.
+ * Lists: newest first, in the order in which the store accepted them. One statement applies the whole filter, starting
+ * from the table that holds little else than what is asked for, so a page costs one pass however little matches.
  */
 import type { StatusView } from '../../domain/record.ts';
-import type { JobFilter, JobStore } from '../../ports/job-store.ts';
+import type { JobStore } from '../../ports/job-store.ts';
 import { statusOf } from '../shared/views.ts';
 import type { StatusRow } from '../shared/views.ts';
 import type { StoreContext } from './context.ts';
 import { quoted } from '../shared/rows.ts';
 import { prepared } from './statements.ts';
-
-const CANDIDATES = 200;
-
-interface ListRow extends StatusRow {
-  code: string | null;
-}
 
 interface Numbered {
   number: number;
@@ -23,77 +16,16 @@ interface Numbered {
 
 type ListParams = Parameters<JobStore['list']>[0];
 
-/** Up to `CANDIDATES` job numbers below `before`, newest first; none means that there are no more. */
-type Source = (before: number) => Numbered[];
-
 export function listVerb({ connection, lanes }: StoreContext): JobStore['list'] {
   const sql = prepared<{
     position: Numbered;
-    status: ListRow;
-    hasLabel: { found: 1 };
+    status: StatusRow;
     lanes: { lane: number };
     inLane: Numbered;
-    withLabel: Numbered;
-    dead: Numbered;
-    deadWithCode: Numbered;
-    running: Numbered;
     queued: Numbered;
+    runningOrDead: Numbered;
+    withLabel: Numbered;
   }>(connection.db, 'list');
-  const limit = CANDIDATES;
-
-  function sourceOf(tenant: string, filter: JobFilter): Source {
-    const [label] = Object.entries(filter.labels ?? {});
-    if (label !== undefined) {
-      const [name, value] = [quoted(label[0]), quoted(label[1])];
-      return (before) => sql.withLabel.all({ tenant, name, value, before, limit });
-    }
-    const { code, status } = filter;
-    if (code !== undefined) return (before) => sql.deadWithCode.all({ tenant, code, before, limit });
-    if (status === 'dead_letter') return (before) => sql.dead.all({ before, limit });
-    if (status === 'running') return (before) => sql.running.all({ before, limit });
-    if (status === 'queued') return (before) => sql.queued.all({ before, limit });
-    return ofLanes(tenant, filter.workflow ?? null, status === 'completed');
-  }
-
-  /** @param completed leaves out in SQL what is not, since all that waits may lie in front of it */
-  function ofLanes(tenant: string, workflow: string | null, completed: boolean): Source {
-    const ended = completed ? 1 : 0;
-    const numbers = sql.lanes.all({ tenant, workflow });
-    return (before) =>
-      numbers
-        .flatMap(({ lane }) => sql.inLane.all({ lane, before, limit, ended }))
-        .toSorted((a, b) => b.number - a.number)
-        .slice(0, limit);
-  }
-
-  function matching(tenant: string, filter: JobFilter, number: number): StatusView | null {
-    const row = sql.status.get({ number });
-    if (row === undefined) return null;
-    const lane = lanes.get(row.lane);
-    const view = statusOf(row, lane);
-    const { status = view.status, workflow = lane.workflow, code = row.code, labels = {} } = filter;
-    const same =
-      lane.tenant === tenant && view.status === status && lane.workflow === workflow && row.code === code;
-    return same && Object.entries(labels).every((label) => hasLabel(tenant, number, label)) ? view : null;
-  }
-
-  function hasLabel(tenant: string, job: number, [name, value]: [string, string]): boolean {
-    return sql.hasLabel.get({ tenant, job, name: quoted(name), value: quoted(value) }) !== undefined;
-  }
-
-  function* matches(tenant: string, filter: JobFilter, after: string | null): Generator<StatusView> {
-    const source = sourceOf(tenant, filter);
-    let before = after === null ? Number.MAX_SAFE_INTEGER : positionOf(after);
-    for (;;) {
-      const candidates = source(before);
-      if (candidates.length === 0) return;
-      for (const { number } of candidates) {
-        const view = matching(tenant, filter, number);
-        if (view !== null) yield view;
-        before = number;
-      }
-    }
-  }
 
   /** The number that the page goes on below; for an id that is no more, that of the next older one and itself. */
   function positionOf(after: string): number {
@@ -102,13 +34,39 @@ export function listVerb({ connection, lanes }: StoreContext): JobStore['list'] 
     return sql.status.get({ number: found.number })?.id === after ? found.number : found.number + 1;
   }
 
+  /** The newest `limit` jobs below `before` that the filter fits. */
+  function matching({ tenant, filter }: ListParams, before: number, limit: number): Numbered[] {
+    const { code = null, workflow = null } = filter;
+    // Only a dead letter has a code.
+    const status = filter.status ?? (code === null ? null : 'dead_letter');
+    if (code !== null && status !== 'dead_letter') return [];
+    const pairs = Object.entries(filter.labels ?? {}).map(([name, value]) => [quoted(name), quoted(value)]);
+    const labels = JSON.stringify(pairs);
+    const common = { tenant, workflow, before, limit };
+    if (status === 'running' || status === 'dead_letter')
+      return sql.runningOrDead.all({ ...common, status, code, labels });
+    if (pairs.length > 0) return sql.withLabel.all({ ...common, status, labels });
+    if (status === 'queued') return sql.queued.all(common);
+    const completed = status === 'completed' ? 1 : 0;
+    return sql.lanes
+      .all({ tenant, workflow })
+      .flatMap(({ lane }) => sql.inLane.all({ lane, before, limit, completed }))
+      .toSorted((a, b) => b.number - a.number)
+      .slice(0, limit);
+  }
+
+  function viewOf({ number }: Numbered): StatusView {
+    const row = sql.status.get({ number });
+    if (row === undefined) throw new Error(`there is no job of number ${number}`);
+    return statusOf(row, lanes.get(row.lane));
+  }
+
   function page(params: ListParams) {
-    const jobs: StatusView[] = [];
-    for (const view of matches(params.tenant, params.filter, params.after)) {
-      if (jobs.length === params.limit) return { jobs, next: jobs.at(-1)?.jobId ?? null };
-      jobs.push(view);
-    }
-    return { jobs, next: null };
+    const { after, limit } = params;
+    const before = after === null ? Number.MAX_SAFE_INTEGER : positionOf(after);
+    const found = matching(params, before, limit + 1);
+    const jobs = found.slice(0, limit).map(viewOf);
+    return { jobs, next: found.length > limit ? (jobs.at(-1)?.jobId ?? null) : null };
   }
 
   return (params) => connection.read(() => page(params));
