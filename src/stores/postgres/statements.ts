@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { Connection, Executor } from './connection.ts';
+import { rowNamer } from '../shared/row-namer.ts';
 
 export type SqlValue = null | number | string | boolean | Uint8Array | readonly Uint8Array[];
 
@@ -80,19 +81,4 @@ function bound(names: string[], params: Params, statementName: string): SqlValue
       throw new Error(`${statementName}: the SQL parameter :${name} was given no value`);
     return value;
   });
-}
-
-/**
- * Rows come as arrays and are named here: a good part of the client's time, against letting the driver build objects. Each is
- * a copy of one blank row, because an object that grows past a dozen keys one by one becomes a slow dictionary.
- */
-function rowNamer<Row>(columns: string[]): (row: SqlValue[]) => Row {
-  const blank = JSON.parse(
-    JSON.stringify(Object.fromEntries(columns.map((column) => [column, null]))),
-  ) as object;
-  return (row) => {
-    const object: Record<string, SqlValue | undefined> = { ...blank };
-    for (let index = 0; index < columns.length; index += 1) object[columns[index] as string] = row[index];
-    return object as Row;
-  };
 }

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import { rowNamer } from '../shared/row-namer.ts';
 
 type SqlValue = null | number | string | Uint8Array;
 
@@ -62,19 +63,4 @@ function bound(names: string[], params: Record<string, SqlValue>): SqlValue[] {
     values.push(value);
   }
   return values;
-}
-
-/**
- * Rows come as arrays and are named here: half the time of letting the driver build objects. Each is a copy of one
- * blank row, because an object that grows past a dozen keys one by one becomes a slow dictionary.
- */
-function rowNamer<Row>(columns: string[]): (row: SqlValue[]) => Row {
-  const blank = JSON.parse(
-    JSON.stringify(Object.fromEntries(columns.map((column) => [column, null]))),
-  ) as object;
-  return (row) => {
-    const object: Record<string, SqlValue | undefined> = { ...blank };
-    for (let index = 0; index < columns.length; index += 1) object[columns[index] as string] = row[index];
-    return object as Row;
-  };
 }
