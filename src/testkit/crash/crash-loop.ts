@@ -9,13 +9,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openFileBlobs } from '../../blobs/file-blobs.ts';
 import { DEFAULT_BACKOFF, DEFAULT_CAPS } from '../../domain/policy.ts';
-import type { Store } from '../../ports/store.ts';
 import { openSqliteStore } from '../../stores/sqlite/store.ts';
-import { check } from '../checker/checker.ts';
-import { blobReader, readJobs } from '../checker/history.ts';
-import type { Violation } from '../checker/history.ts';
 import { Clients } from './clients.ts';
-import { createService } from './service.ts';
+import { drained, judge } from './judge.ts';
+import type { Judgement } from './judge.ts';
+import { apiService, workerService } from './processes.ts';
 import type { Service } from './service.ts';
 
 export interface CrashLoopOptions {
@@ -32,23 +30,15 @@ export interface CrashLoopOptions {
   say: (line: string) => void;
 }
 
-export interface CrashLoopResult {
+export interface CrashLoopResult extends Judgement {
   kills: number;
-  acknowledged: number;
-  unanswered: number;
-  jobs: number;
-  recovered: number;
-  completed: number;
-  violations: Violation[];
   /** Processes that ended by themselves or did not stop as they should. */
   problems: string[];
 }
 
 const KEY = 'a-key-that-only-the-crash-loop-has-0123';
-const LEASE_MS = 1000;
-const GRACE_MS = 500;
-/** What the machine may take on top: two cores, and processes that start while others work. */
-const SLACK_MS = 5000;
+/** How long streams may take to see the ends of their jobs. */
+const STREAMS_MS = 5000;
 /** Lost leases, retries and what was queued have to be done by then, also on a busy machine. */
 const DRAIN_MS = 20_000;
 const CLIENTS = 4;
@@ -60,7 +50,8 @@ export async function crashLoop(options: CrashLoopOptions): Promise<CrashLoopRes
   const dataDir = await mkdtemp(join(tmpdir(), 'claimcheck-crash-'));
   const problems: string[] = [];
   const random = seeded(options.seed);
-  const services = createServices(options, dataDir, (problem) => problems.push(problem));
+  const processes = { ...options, dataDir, key: KEY, onProblem: (problem: string) => problems.push(problem) };
+  const services: Services = { api: apiService(processes), worker: workerService(processes) };
   const { api, worker } = services;
   try {
     api.start();
@@ -71,13 +62,14 @@ export async function crashLoop(options: CrashLoopOptions): Promise<CrashLoopRes
     const quietSince = Date.now();
     const store = await openSqliteStore({ dataDir, rules: { backoff: DEFAULT_BACKOFF, caps: DEFAULT_CAPS } });
     try {
-      if (!(await drained(store)))
+      if (!(await drained(store, DRAIN_MS)))
         problems.push(`the queue was not finished ${DRAIN_MS} ms after the last kill`);
-      const late = sleep(SLACK_MS, 'late', { ref: false });
+      const late = sleep(STREAMS_MS, 'late', { ref: false });
       if ((await Promise.race([clients.followed(), late])) === 'late')
         problems.push('event streams stayed open');
       await stopped(api, worker, problems);
-      return { kills, problems, ...(await judged(store, dataDir, clients, quietSince)) };
+      const blobs = await openFileBlobs({ dir: join(dataDir, 'blobs') });
+      return { kills, problems, ...(await judge({ store, blobs, clients: clients.log, quietSince })) };
     } finally {
       await store.close();
     }
@@ -91,40 +83,6 @@ export async function crashLoop(options: CrashLoopOptions): Promise<CrashLoopRes
 interface Services {
   api: Service;
   worker: Service;
-}
-
-function createServices(
-  { bin, env }: CrashLoopOptions,
-  dataDir: string,
-  onProblem: (problem: string) => void,
-): Services {
-  const own = Object.entries(env).filter(([name]) => !name.startsWith('CLAIMCHECK_'));
-  const shared = {
-    env: { ...Object.fromEntries(own), CLAIMCHECK_BOOTSTRAP_KEY: KEY },
-    onProblem,
-  };
-  const settings = Object.entries({
-    'data-dir': dataDir,
-    'lease-ms': LEASE_MS,
-    'grace-ms': GRACE_MS,
-    'backoff-base-ms': 20,
-    'backoff-cap-ms': 200,
-    'log-level': 'error',
-  }).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  return {
-    api: createService({
-      ...shared,
-      name: 'api',
-      command: [bin, 'serve', '--no-worker', '--demo', '--port', '0', ...settings],
-      up: /listens on (http:\S+)/,
-    }),
-    worker: createService({
-      ...shared,
-      name: 'worker',
-      command: [bin, 'work', '--demo', ...settings],
-      up: /A worker runs/,
-    }),
-  };
 }
 
 /** Lets clients ask while processes are killed, and leaves both processes up. @throws Error where one ends by itself */
@@ -176,59 +134,10 @@ async function up({ api, worker }: Services): Promise<void> {
   await Promise.all([api.address(), worker.address()]);
 }
 
-/** Waits until no job is unfinished; false where that takes too long. */
-async function drained(store: Store): Promise<boolean> {
-  const end = performance.now() + DRAIN_MS;
-  while (performance.now() < end) {
-    const queued = await store.jobs.list({
-      tenant: 'default',
-      filter: { status: 'queued' },
-      after: null,
-      limit: 1,
-    });
-    const running = await store.jobs.list({
-      tenant: 'default',
-      filter: { status: 'running' },
-      after: null,
-      limit: 1,
-    });
-    if (queued.jobs.length === 0 && running.jobs.length === 0) return true;
-    await sleep(100);
-  }
-  return false;
-}
-
 async function stopped(api: Service, worker: Service, problems: string[]): Promise<void> {
   const codes = await Promise.all([api.stop(), worker.stop()]);
   if (codes.some((code) => code !== 0))
     problems.push(`api and worker stopped with exit codes ${codes.join(' and ')}`);
-}
-
-async function judged(store: Store, dataDir: string, clients: Clients, quietSince: number) {
-  const blobs = await openFileBlobs({ dir: join(dataDir, 'blobs') });
-  const read = await readJobs(store, 'default');
-  const now = Date.now();
-  const violations = await check({
-    ...read,
-    clients: clients.log,
-    crashed: true,
-    read: blobReader(store, blobs),
-    now,
-    // an attempt of a killed worker lives until its session is reaped
-    graceMs: GRACE_MS + 2 * LEASE_MS + SLACK_MS,
-    quietMs: Math.min(now - quietSince, 2 * LEASE_MS + SLACK_MS),
-    known: () => true,
-  });
-  const { creates } = clients.log;
-  const types = read.jobs.flatMap((job) => job.events.map((event) => event.type));
-  return {
-    violations,
-    acknowledged: new Set(creates.flatMap((line) => line.jobId ?? [])).size,
-    unanswered: creates.filter((line) => line.told === 'nothing').length,
-    jobs: read.jobs.length,
-    recovered: types.filter((type) => type === 'requeued_after_restart').length,
-    completed: read.jobs.filter((job) => job.status === 'completed').length,
-  };
 }
 
 /** A linear congruential generator (Numerical Recipes): plenty for choosing whom to kill. */
