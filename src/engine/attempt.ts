@@ -11,6 +11,7 @@ import type { ClaimedJob, InlineBlob } from '../ports/job-store.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { KnownWorkflow } from './define.ts';
 import { createKeeper } from './durable.ts';
+import type { Keeper } from './durable.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Outcome, OutcomeDeps } from './outcome.ts';
 import { runWorkflow } from './run-workflow.ts';
@@ -49,7 +50,7 @@ export interface Attempt {
   /** The record no longer waits for this attempt. */
   concluded: Promise<void>;
   /** The function has returned: its slot is free. */
-  returned: Promise<void>;
+  returned: Promise<unknown>;
 }
 
 export function startAttempt(
@@ -58,55 +59,105 @@ export function startAttempt(
   now: number,
   deps: AttemptDeps,
 ): Attempt {
-  const { clock, settings } = deps;
-  const limit = limitOf(job, now);
-  const startedMs = clock.monotonicMs();
-  const elapsedMs = () => Math.round(clock.monotonicMs() - startedMs);
-  const controller = new AbortController();
-  const grace = openGrace();
-  const timers = [clock.after(limit.ms, () => end(limit.cause))];
-  let cause: Ending | null = null;
-  let over = false;
+  return new RunningAttempt(workflow, job, now, deps);
+}
 
-  function end(ending: Ending): void {
-    if (over) return;
-    if (ending === 'shutdown') grace.end(); // a grace under way ends too: nobody waits for it any more
-    if (cause !== null) return;
-    cause = ending;
-    controller.abort(new AttemptEndedError(ending));
-    timers.push(clock.after(settings.graceMs, grace.end));
+/** What few functions ask for (a signal, a log of the attempt's own) is made when it is asked for. */
+class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
+  readonly job: ClaimedJob;
+  readonly concluded: Promise<void>;
+  readonly returned: Promise<unknown>;
+  readonly keeper: Keeper;
+  readonly #deps: AttemptDeps;
+  readonly #limit: { ms: number; cause: 'timeout' | 'deadline_exceeded' };
+  readonly #startedMs: number;
+  readonly #timer: () => void;
+  #graceTimer: (() => void) | null = null;
+  /** Set once somebody waits for the function without being sure that it returns. */
+  #giveUp: (() => void) | null = null;
+  #controller: AbortController | null = null;
+  #log: Log | null = null;
+  #cause: Ending | null = null;
+  #over = false;
+
+  constructor(workflow: KnownWorkflow, job: ClaimedJob, now: number, deps: AttemptDeps) {
+    this.job = job;
+    this.#deps = deps;
+    this.#limit = limitOf(job, now);
+    this.#startedMs = deps.clock.monotonicMs();
+    this.#timer = deps.clock.after(this.#limit.ms, () => this.end(this.#limit.cause));
+    this.keeper = createKeeper(deps.blobs, job, deps.settings);
+    const ran = runWorkflow(workflow, job, this);
+    this.returned = ran;
+    this.concluded = this.#conclude(
+      new Promise((resolve) => {
+        this.#giveUp = () => resolve(null);
+        void ran.then(resolve);
+      }),
+    );
   }
 
-  const log = deps.log.child({ job_id: job.jobId, attempt: job.attempt });
-  const keeper = createKeeper(deps.blobs, job, settings);
-  const ran = runWorkflow(workflow, job, {
-    ...deps,
-    log,
-    keeper,
-    signal: controller.signal,
-    maxOutputBytes: settings.maxOutputBytes,
-    progress: (fraction, note) => {
-      if (cause === null) deps.progress(job, fraction, note);
-    },
-  });
+  get uploads() {
+    return this.#deps.uploads;
+  }
 
-  async function conclude(): Promise<void> {
-    const result = await Promise.race([ran, grace.over]);
+  get blobs() {
+    return this.#deps.blobs;
+  }
+
+  get model() {
+    return this.#deps.model;
+  }
+
+  get random() {
+    return this.#deps.random;
+  }
+
+  get maxOutputBytes() {
+    return this.#deps.settings.maxOutputBytes;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#cause !== null) this.#controller.abort(new AttemptEndedError(this.#cause));
+    }
+    return this.#controller.signal;
+  }
+
+  get log(): Log {
+    this.#log ??= this.#deps.log.child({ job_id: this.job.jobId, attempt: this.job.attempt });
+    return this.#log;
+  }
+
+  progress(fraction: number, note: string | null): void {
+    if (this.#cause === null) this.#deps.progress(this.job, fraction, note);
+  }
+
+  end(ending: Ending): void {
+    if (this.#over) return;
+    if (ending === 'shutdown') this.#giveUp?.(); // a grace under way ends too: nobody waits for it any more
+    if (this.#cause !== null) return;
+    this.#cause = ending;
+    this.#controller?.abort(new AttemptEndedError(ending));
+    this.#graceTimer = this.#deps.clock.after(this.#deps.settings.graceMs, () => this.#giveUp?.());
+  }
+
+  async #conclude(answered: Promise<Ran | null>): Promise<void> {
+    const result = await answered;
     // a function that blocked the event loop past its limit returns before the timer could fire
-    if (elapsedMs() >= limit.ms) end(limit.cause);
-    over = true;
-    for (const cancel of timers) cancel();
-    const ended = { result, cause, elapsedMs: elapsedMs() };
-    const outcome = await outcomeFor(job, ended, {
-      keeper,
-      log,
-      random: deps.random,
-      maxEvidenceBytes: settings.maxOutputBytes,
-    });
-    if (outcome !== null) await deps.settle(job, outcome, blobsOf(outcome, keeper.inline));
+    if (this.#elapsedMs() >= this.#limit.ms) this.end(this.#limit.cause);
+    this.#over = true;
+    this.#timer();
+    this.#graceTimer?.();
+    const ended = { result, cause: this.#cause, elapsedMs: this.#elapsedMs() };
+    const outcome = await outcomeFor(this.job, ended, this);
+    if (outcome !== null) await this.#deps.settle(this.job, outcome, blobsOf(outcome, this.keeper.inline));
   }
 
-  return { job, end, concluded: conclude(), returned: ran.then(() => undefined) };
+  #elapsedMs(): number {
+    return Math.round(this.#deps.clock.monotonicMs() - this.#startedMs);
+  }
 }
 
 /** The earlier of the attempt's timeout and the job's deadline. */
@@ -120,20 +171,12 @@ function limitOf(
     : { ms: limits.timeoutMs, cause: 'timeout' };
 }
 
-function openGrace(): { over: Promise<null>; end: () => void } {
-  let end = () => {};
-  const over = new Promise<null>((resolve) => {
-    end = () => resolve(null);
-  });
-  return { over, end };
-}
-
 /** Null where the record has moved on without this attempt. */
-async function outcomeFor(
+function outcomeFor(
   job: ClaimedJob,
   { result, cause, elapsedMs }: { result: Ran | null; cause: Ending | null; elapsedMs: number },
   deps: OutcomeDeps,
-): Promise<Outcome | null> {
+): Outcome | null | Promise<Outcome> {
   const answered = cause === null || (cause === 'shutdown' && result?.output !== undefined);
   if (answered && result !== null) return outcomeOf(result, elapsedMs, deps);
   switch (cause) {

@@ -2,7 +2,7 @@
  * Bytes of an attempt made durable under keys that carry its token, so that two attempts never write to one.
  * Small ones travel with the settlement and are written in its transaction; larger ones are durable before it.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ArtifactRef } from '../domain/record.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { ClaimedJob, InlineBlob } from '../ports/job-store.ts';
@@ -41,5 +41,5 @@ export function createKeeper(
 }
 
 function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
+  return hash('sha256', bytes, 'hex');
 }

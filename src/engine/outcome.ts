@@ -15,7 +15,7 @@ export interface OutcomeDeps {
   keeper: Keeper;
   log: Log;
   random: () => number;
-  maxEvidenceBytes: number;
+  maxOutputBytes: number;
 }
 
 /** The artifact is durable, or travels with the settlement, when this resolves. */
@@ -63,7 +63,7 @@ interface Text {
 }
 
 async function keep(kind: Evidence['kind'], { text, ending }: Text, deps: OutcomeDeps): Promise<Evidence> {
-  const bytes = Buffer.from(text).subarray(0, deps.maxEvidenceBytes);
+  const bytes = Buffer.from(text).subarray(0, deps.maxOutputBytes);
   const mediaType = ending === 'json' ? 'application/json' : 'text/plain; charset=utf-8';
   const name = `${kind.replace('_', '-')}.${ending}`;
   const { uri, sha256, bytes: size } = await deps.keeper.keep('evidence', name, bytes, mediaType);

@@ -12,6 +12,7 @@ import type { UploadStore } from '../ports/upload-store.ts';
 import type { KnownWorkflow } from './define.ts';
 import type { Keeper } from './durable.ts';
 import { createNamedArtifacts } from './named-artifacts.ts';
+import type { NamedArtifacts } from './named-artifacts.ts';
 import { validate } from './schema.ts';
 import { workflowLog } from './workflow-log.ts';
 import type { InputFile, RunContext, WorkflowDefinition } from './workflow.ts';
@@ -37,28 +38,56 @@ const NOTE_LIMIT = 200;
 export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps: RunDeps): Promise<Ran> {
   try {
     const { definition } = workflow;
-    const artifacts = createNamedArtifacts(deps.keeper, deps.signal);
-    const context: RunContext<unknown> = {
+    let artifacts: NamedArtifacts | null = null;
+    const context: Omit<RunContext<unknown>, keyof typeof ON_DEMAND> & { [DEPS]: RunDeps } = {
       input: await checkedInput(definition, job),
       file: job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef),
       model: deps.model,
-      signal: deps.signal,
-      log: workflowLog(deps.log),
       progress: (fraction, note) =>
         deps.progress(clamp(fraction), typeof note === 'string' ? note.slice(0, NOTE_LIMIT) : null),
-      saveArtifact: (name, body, mediaType) => artifacts.save(name, body, mediaType),
+      saveArtifact: (name, body, mediaType) => {
+        artifacts ??= createNamedArtifacts(deps.keeper, deps.signal);
+        return artifacts.save(name, body, mediaType);
+      },
       jobId: job.jobId,
       attempt: job.attempt,
       labels: job.labels,
+      [DEPS]: deps,
     };
-    const output = await checkedOutput(definition, await definition.run(context), deps.maxOutputBytes);
-    return { output, artifacts: await artifacts.all() };
+    Object.defineProperties(context, ON_DEMAND);
+    const output = await checkedOutput(
+      definition,
+      await definition.run(context as unknown as RunContext<unknown>),
+      deps.maxOutputBytes,
+    );
+    return { output, artifacts: (await (artifacts as NamedArtifacts | null)?.all()) ?? [] };
   } catch (error) {
     const thrown = classify(error);
     // a stack of our own explains nothing that the issues do not
     return { thrown: error instanceof RefusedOutputError ? { ...thrown, text: '' } : thrown };
   }
 }
+
+const DEPS = Symbol('deps');
+
+/**
+ * What few functions use and is dear to make is made when it is read. The getters are shared by all contexts: closures of
+ * each one's own would give every context a hidden class of its own.
+ */
+const ON_DEMAND = {
+  signal: {
+    enumerable: true,
+    get(this: { [DEPS]: RunDeps }): AbortSignal {
+      return this[DEPS].signal;
+    },
+  },
+  log: {
+    enumerable: true,
+    get(this: { [DEPS]: RunDeps }): Log {
+      return workflowLog(this[DEPS].log);
+    },
+  },
+};
 
 /** The function returned, and what it returned is not what its schema says. */
 class RefusedOutputError extends MalformedOutputError {}

@@ -6,9 +6,20 @@ import { boundedIssues } from '../domain/thrown.ts';
 
 export type Validated = { issues: null; value: unknown } | { issues: ValidationIssue[] };
 
-/** @throws what the schema itself throws (a defect of the schema) */
-export async function validate(schema: StandardSchemaV1, value: unknown, root = ''): Promise<Validated> {
-  const result = await schema['~standard'].validate(value);
+/**
+ * Resolves at once, without a promise, where the schema does.
+ * @throws what the schema itself throws (a defect of the schema)
+ */
+export function validate(
+  schema: StandardSchemaV1,
+  value: unknown,
+  root = '',
+): Validated | Promise<Validated> {
+  const result = schema['~standard'].validate(value);
+  return 'then' in result ? Promise.resolve(result).then((late) => read(late, root)) : read(result, root);
+}
+
+function read(result: StandardSchemaV1.Result<unknown>, root: string): Validated {
   if (result.issues === undefined) return { issues: null, value: result.value };
   const issues = result.issues.map((issue) => ({ path: pathOf(issue, root), message: issue.message }));
   return { issues: boundedIssues(issues) };

@@ -1,6 +1,6 @@
 /** Writing the end of attempts: together where they end together, and for as long as the store is away. */
 import type { Clock } from '../ports/clock.ts';
-import type { ClaimedJob, InlineBlob, JobStore, Settlement } from '../ports/job-store.ts';
+import type { ClaimedJob, InlineBlob, JobStore, Settled, Settlement } from '../ports/job-store.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Announce } from './announce.ts';
 import { isPassing, retryDelayMs } from './faults.ts';
@@ -22,13 +22,19 @@ export type Settle = (job: ClaimedJob, outcome: Outcome, blobs: InlineBlob[]) =>
 const BATCH = 500;
 
 export function createSettler({ store, clock, log, announce, killed }: SettlerDeps): Settle {
-  const write = groupCommit((settlements: Settlement[]) => store.settle(settlements), { maxWeight: BATCH });
+  const write = groupCommit(commit, { maxWeight: BATCH });
+
+  async function commit(settlements: Settlement[]): Promise<Settled[]> {
+    const settled = await store.settle(settlements);
+    announce(settled.flatMap(({ moved }) => moved ?? []));
+    return settled;
+  }
 
   return async (job, command, blobs) => {
     for (let failures = 0; !killed.aborted; failures += 1) {
       try {
         const settled = await write({ jobId: job.jobId, token: job.token, command, blobs });
-        if (settled.moved !== undefined) return announce([settled.moved]);
+        if (settled.moved !== undefined) return;
         const fields = { job_id: job.jobId, attempt: job.attempt, code: settled.refused };
         return log.warn(fields, 'a late outcome was refused: the job has moved on');
       } catch (error) {

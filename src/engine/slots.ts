@@ -21,43 +21,51 @@ export interface SlotsDeps {
 }
 
 export function createSlots(deps: SlotsDeps): Slots {
-  const attempts = new Set<Attempt>();
-  const stuck = new Set<Attempt>();
-  const returned = new Set<Attempt>();
+  /** Which half of its end each has reached; a slot comes free with both: a crash in between costs the attempt. */
+  const attempts = new Map<Attempt, { returned: boolean; recorded: boolean }>();
+  let stuck = 0;
 
-  async function watchRecord(attempt: Attempt): Promise<void> {
-    try {
-      await attempt.concluded;
-    } catch (error) {
-      deps.onUnsettled(attempt, error);
+  function watch(attempt: Attempt): void {
+    const ends = { returned: false, recorded: false };
+    attempts.set(attempt, ends);
+
+    function freeIfBoth(): void {
+      if (!ends.returned || !ends.recorded) return;
+      attempts.delete(attempt);
+      deps.onFree(attempt);
     }
-    if (!returned.has(attempt)) stuck.add(attempt);
-    if (stuck.size > 0 && stuck.size >= deps.width()) deps.onStuck();
-  }
 
-  /** A slot comes free when the function has returned and its outcome is written: a crash in between costs the attempt. */
-  async function watch(attempt: Attempt): Promise<void> {
-    await Promise.all([attempt.returned.then(() => returned.add(attempt)), watchRecord(attempt)]);
-    for (const set of [attempts, stuck, returned]) set.delete(attempt);
-    deps.onFree(attempt);
+    function recorded(): void {
+      ends.recorded = true;
+      if (ends.returned) return freeIfBoth();
+      stuck += 1;
+      if (stuck >= deps.width()) deps.onStuck();
+    }
+
+    void attempt.returned.then(() => {
+      ends.returned = true;
+      if (ends.recorded) stuck -= 1;
+      freeIfBoth();
+    });
+    attempt.concluded.then(recorded, (error: unknown) => {
+      deps.onUnsettled(attempt, error);
+      recorded();
+    });
   }
 
   return {
     taken: () => attempts.size,
-    add(attempt) {
-      attempts.add(attempt);
-      void watch(attempt);
-    },
+    add: watch,
     endAll(cause) {
-      for (const attempt of attempts) attempt.end(cause);
+      for (const attempt of attempts.keys()) attempt.end(cause);
     },
     end(tokens, cause) {
       const strange = new Set(tokens);
-      for (const attempt of attempts) if (strange.delete(attempt.job.token)) attempt.end(cause);
+      for (const attempt of attempts.keys()) if (strange.delete(attempt.job.token)) attempt.end(cause);
       return [...strange];
     },
     async concluded() {
-      await Promise.allSettled([...attempts].map((attempt) => attempt.concluded));
+      await Promise.allSettled([...attempts.keys()].map((attempt) => attempt.concluded));
     },
   };
 }

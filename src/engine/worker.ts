@@ -155,6 +155,12 @@ function assemble(
     },
     onLost: () => slots.endAll('lease_lost'),
   });
+  const attemptDeps: AttemptDeps = {
+    ...deps,
+    log,
+    settle,
+    progress: (job, fraction, note) => progress.report(job, fraction, note),
+  };
   return {
     log,
     slots,
@@ -166,9 +172,7 @@ function assemble(
       const workflow = deps.workflows.find(job.workflow, job.version);
       if (workflow === null)
         throw new Error(`claimed ${job.workflow} ${job.version}, which is not known here`);
-      const report = (of: ClaimedJob, fraction: number, note: string | null) =>
-        progress.report(of, fraction, note);
-      const attempt = startAttempt(workflow, job, now, { ...deps, log, progress: report, settle });
+      const attempt = startAttempt(workflow, job, now, attemptDeps);
       slots.add(attempt);
       if (released.aborted) attempt.end('shutdown'); // a claim that the store was slow to answer
     },

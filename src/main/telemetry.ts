@@ -44,7 +44,9 @@ export function createTelemetry({ level, process: name, write }: LogOptions): Te
   const log = adapt(logger);
   return {
     log,
-    moved: (moved) => log.info(movedFields(moved), moved.event),
+    moved: (moved) => {
+      if (logger.isLevelEnabled('info')) log.info(movedFields(moved), moved.event);
+    },
   };
 }
 

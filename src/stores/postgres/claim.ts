@@ -14,7 +14,6 @@ import { movedOf } from '../shared/moves.ts';
 import { Turns } from '../shared/turns.ts';
 import { numbers, texts } from './columns.ts';
 import type { StoreContext } from './context.ts';
-import type { HeldRow } from './held.ts';
 import type { Place } from './marks.ts';
 import type { SeenRow } from './moves.ts';
 import { prepared } from './statements.ts';
@@ -164,7 +163,7 @@ class Claims {
       if (move?.to !== 'running') throw new Error(`${row.id} was leased and cannot run`);
       const lane = this.#context.lanes.get(row.lane);
       moved.push(movedOf(row, lane, move, null));
-      this.#context.held.add(token, heldRow(row, { token, session, worker, since: now }));
+      this.#context.held.add(token, heldRow(row, { token, session, worker, since: now, now }));
       jobs.push(claimedJob(row, lane, move, token));
     }
   }
@@ -183,8 +182,8 @@ function shareOf({ lane, tenant, waiting, rank, place, job }: LookRow): Share {
 
 function heldRow(
   row: Found,
-  lease: { token: number; session: string; worker: string; since: number },
-): HeldRow {
+  lease: { token: number; session: string; worker: string; since: number; now: number },
+): SeenRow {
   const { id, lane, number, rank, place, attempt, used, replays, decision, event_count } = row;
   const { timeout_ms, max_attempts, deadline_at, deadline_ms } = row;
   return {

@@ -7,19 +7,18 @@ import type { SeenRow } from './moves.ts';
 /** Attempts that were taken away are never settled here; the oldest make room. */
 const MOST = 20_000;
 
-export type HeldRow = Omit<SeenRow, 'now'>;
-
 export class Held {
-  readonly #byToken = new Map<number, HeldRow>();
+  readonly #byToken = new Map<number, SeenRow>();
 
-  add(token: number, row: HeldRow): void {
+  add(token: number, row: SeenRow): void {
     this.#byToken.set(token, row);
     if (this.#byToken.size <= MOST) return;
     const [oldest] = this.#byToken.keys();
     if (oldest !== undefined) this.#byToken.delete(oldest);
   }
 
-  get(token: number, jobId: string): HeldRow | undefined {
+  /** `now` in it is the time of the claim. */
+  get(token: number, jobId: string): SeenRow | undefined {
     const row = this.#byToken.get(token);
     return row?.id === jobId ? row : undefined;
   }

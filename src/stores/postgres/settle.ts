@@ -25,23 +25,23 @@ export function settleVerbs(context: StoreContext): Pick<JobStore, 'settle' | 'p
   }
 
   /** The jobs as they are held, by token: those that this process did not claim itself are looked up. */
-  async function read(settlements: Settlement[]): Promise<Map<string, SeenRow>> {
+  async function read(settlements: Settlement[]): Promise<Map<number, SeenRow>> {
     const own = settlements.flatMap(({ jobId, token }) => remembered.get(token, jobId) ?? []);
     const known = new Set(own.map((row) => row.token));
     const others = settlements.filter(({ token }) => !known.has(token)).map(({ jobId }) => jobId);
     const rows = others.length === 0 ? [] : await sql.held.all({ ids: names(others) });
     const now = rows[0]?.now ?? (await sql.now.get({}))?.now ?? 0;
-    return new Map([...own, ...rows].map((row) => [keyOf(row.id, row.token), { ...row, now }]));
+    for (const row of own) row.now = now;
+    return new Map([...own, ...rows].map((row) => [row.token ?? 0, row]));
   }
 
   /** A token is spent by the first settlement that uses it. */
-  function plan({ jobId, token, command, blobs }: Settlement, held: Map<string, SeenRow>): Planned | null {
-    const key = keyOf(jobId, token);
-    const row = held.get(key);
-    if (row === undefined) return null;
+  function plan({ jobId, token, command, blobs }: Settlement, held: Map<number, SeenRow>): Planned | null {
+    const row = held.get(token);
+    if (row?.id !== jobId) return null;
     const { move } = moves.decide(row, command);
     if (move === undefined) return null;
-    held.delete(key);
+    held.delete(token);
     return { row, move, blobs };
   }
 
@@ -71,10 +71,6 @@ export function settleVerbs(context: StoreContext): Pick<JobStore, 'settle' | 'p
       return (await sql.progress.count(params)) === 1;
     },
   };
-}
-
-function keyOf(jobId: string, token: number | null): string {
-  return `${token} ${jobId}`;
 }
 
 function parts(settlements: Settlement[]): Settlement[][] {
