@@ -62,7 +62,7 @@ function newJob() {
     workflow: LANE.workflow,
     workflowVersion: LANE.version,
     outputSchemaSha256: LANE.outputSchemaSha256,
-    input: INPUT,
+    inputJson: PAYLOAD,
     inputRef: null,
     inputSha256: 'a'.repeat(64),
     requestedLimits: {},

@@ -1,5 +1,4 @@
 /** Acceptance: a request that passed its checks becomes the first state of a job. */
-import type { JsonValue } from './json.ts';
 import { resolveLimits } from './policy.ts';
 import type { LimitPolicy, RequestedLimits } from './policy.ts';
 import type { JobEvent, Limits, ValidationIssue } from './record.ts';
@@ -10,7 +9,8 @@ export interface NewJob {
   workflow: string;
   workflowVersion: string;
   outputSchemaSha256: string;
-  input: JsonValue;
+  /** The input as JSON text. */
+  inputJson: string;
   inputRef: string | null;
   inputSha256: string;
   requestedLimits: RequestedLimits;

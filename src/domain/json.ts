@@ -20,13 +20,15 @@ export function pointer(path: string, key: string | number): string {
  * is `undefined` are absent, as in JSON.
  */
 export function jsonIssue(value: unknown): ValidationIssue | null {
-  const seen = { above: new Set<object>(), values: 0 };
   try {
-    return walk(value, '', 0, seen);
-  } catch {
-    return { path: '', message: 'a property of it throws when it is read' };
+    return walk(value, 0, { above: new Set<object>(), values: 0 });
+  } catch (error) {
+    if (error instanceof TooManyValuesError) return here(error.message);
+    return here('a property of it throws when it is read');
   }
 }
+
+class TooManyValuesError extends Error {}
 
 interface Seen {
   /** The objects on the way down to this one: meeting one again is a circle. */
@@ -34,57 +36,67 @@ interface Seen {
   values: number;
 }
 
-function walk(value: unknown, path: string, depth: number, seen: Seen): ValidationIssue | null {
+/** Its path is put together on the way back up: nothing is spent on the paths of what is in order. */
+function walk(value: unknown, depth: number, seen: Seen): ValidationIssue | null {
   seen.values += 1;
   if (seen.values > MAX_JSON_VALUES)
-    return { path: '', message: `holds more than ${MAX_JSON_VALUES} values` };
+    throw new TooManyValuesError(`holds more than ${MAX_JSON_VALUES} values`);
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return null;
-  if (typeof value === 'number') return numberIssue(value, path);
-  if (typeof value !== 'object') return { path, message: `a ${typeof value} is not a JSON value` };
-  if (depth >= MAX_JSON_DEPTH) return { path, message: `nested deeper than ${MAX_JSON_DEPTH} levels` };
-  if (seen.above.has(value)) return { path, message: 'a circular reference is not a JSON value' };
+  if (typeof value === 'number') return numberIssue(value);
+  if (typeof value !== 'object') return here(`a ${typeof value} is not a JSON value`);
+  if (depth >= MAX_JSON_DEPTH) return here(`nested deeper than ${MAX_JSON_DEPTH} levels`);
+  if (seen.above.has(value)) return here('a circular reference is not a JSON value');
   seen.above.add(value);
   const issue = Array.isArray(value)
-    ? (disguiseIssue(value, path) ?? arrayIssue(value, path, depth, seen))
-    : objectIssue(value, path, depth, seen);
+    ? (disguiseIssue(value) ?? arrayIssue(value, depth, seen))
+    : objectIssue(value, depth, seen);
   seen.above.delete(value);
   return issue;
 }
 
-function numberIssue(value: number, path: string): ValidationIssue | null {
-  if (!Number.isFinite(value)) return { path, message: `${value} is not a JSON number` };
+function here(message: string): ValidationIssue {
+  return { path: '', message };
+}
+
+function below(key: string | number, issue: ValidationIssue): ValidationIssue {
+  return { ...issue, path: `${pointer('', key)}${issue.path}` };
+}
+
+function numberIssue(value: number): ValidationIssue | null {
+  if (!Number.isFinite(value)) return here(`${value} is not a JSON number`);
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    return { path, message: 'an integer past 2^53 loses digits in JSON; send it as a string' };
+    return here('an integer past 2^53 loses digits in JSON; send it as a string');
   }
   return null;
 }
 
 /** JSON.stringify asks a `toJSON` for something else to write in a value's place. */
-function disguiseIssue(value: object, path: string): ValidationIssue | null {
+function disguiseIssue(value: object): ValidationIssue | null {
   if (!('toJSON' in value) || typeof value.toJSON !== 'function') return null;
-  return { path, message: 'a value with a toJSON of its own would be stored as something else' };
+  return here('a value with a toJSON of its own would be stored as something else');
 }
 
-function arrayIssue(value: unknown[], path: string, depth: number, seen: Seen) {
+function arrayIssue(value: unknown[], depth: number, seen: Seen) {
   for (let index = 0; index < value.length; index += 1) {
-    const issue = walk(value[index], pointer(path, index), depth + 1, seen);
-    if (issue) return issue;
+    const issue = walk(value[index], depth + 1, seen);
+    if (issue) return below(index, issue);
   }
   return null;
 }
 
-function objectIssue(value: object, path: string, depth: number, seen: Seen) {
+function objectIssue(value: object, depth: number, seen: Seen) {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== null && prototype !== Object.prototype && Object.getPrototypeOf(prototype) !== null) {
     const name = value.constructor?.name || 'class instance';
-    return { path, message: `a ${name} is not a JSON value` };
+    return here(`a ${name} is not a JSON value`);
   }
-  const disguise = disguiseIssue(value, path);
+  const disguise = disguiseIssue(value);
   if (disguise) return disguise;
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const item = (value as Record<string, unknown>)[key];
     if (item === undefined) continue;
-    const issue = walk(item, pointer(path, key), depth + 1, seen);
-    if (issue) return issue;
+    const issue = walk(item, depth + 1, seen);
+    if (issue) return below(key, issue);
   }
   return null;
 }

@@ -1,5 +1,5 @@
 /** Intake: a request is checked as a whole, and only then becomes durable. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { NewJob } from '../domain/accept.ts';
 import { canonicalJson, jsonIssue, pointer } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
@@ -48,27 +48,27 @@ export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enq
 
   return {
     async enqueue(caller, request, options = {}) {
-      const checked = await check(deps, caller, request, '');
-      if (!checked.ok) return checked;
-      const job = { ...checked.value, idempotency: idempotency(options.idempotencyKey, request, '') };
-      const tickets = await write([job], () => '', options.tx);
+      const key = idempotency(options.idempotencyKey, request, '');
+      const job = await check(deps, caller, request, '', key);
+      if (!job.ok) return job;
+      const tickets = await write([job.value], () => '', options.tx);
       return tickets.ok ? ok(tickets.value[0] as Ticket) : tickets;
     },
 
     async enqueueBatch(caller, requests, options = {}) {
       const at = (index: number) => `/jobs/${index}`;
       const checks = await Promise.all(
-        requests.map((request, index) => check(deps, caller, request, at(index))),
+        requests.map((request, index) => {
+          const key = idempotency(options.idempotencyKey, requests, index === 0 ? '' : `\n${index}`);
+          return check(deps, caller, request, at(index), key);
+        }),
       );
       const wrong = checks.filter((result) => !result.ok);
       if (wrong.length > 0) return mergeRefusals(wrong);
-      const jobs = checks
-        .filter((result) => result.ok)
-        .map((result, index) => ({
-          ...result.value,
-          idempotency: idempotency(options.idempotencyKey, requests, index === 0 ? '' : `\n${index}`),
-        }));
-      return write(jobs, at);
+      return write(
+        checks.flatMap((result) => (result.ok ? result.value : [])),
+        at,
+      );
     },
   };
 }
@@ -113,7 +113,8 @@ async function check(
   { tenant }: Caller,
   request: JobRequest,
   root: string,
-): Promise<Result<Omit<NewJob, 'idempotency'>>> {
+  key: NewJob['idempotency'],
+): Promise<Result<NewJob>> {
   const workflow = deps.workflows.find(request.workflow, request.version);
   if (workflow === null) return unknownWorkflow(deps.workflows, request, root);
   const { priority = 0, labels = {}, inputRef = null } = request;
@@ -127,27 +128,23 @@ async function check(
   if (!input.ok) return input;
   const upload = inputRef === null ? null : await deps.uploads.find({ tenant, ref: inputRef });
   if (inputRef !== null && upload === null) return unknownInputRef(root);
+  const { lane, definition } = workflow;
   return ok({
-    ...newJob(workflow, request),
     jobId: `job_${deps.newId()}`,
     tenant,
-    input: input.value.json,
-    inputRef,
-    inputSha256: request.input === undefined && upload !== null ? upload.sha256 : input.value.sha256,
-    priority,
-    labels,
-  });
-}
-
-function newJob({ lane, definition }: KnownWorkflow, request: JobRequest) {
-  return {
     workflow: lane.workflow,
     workflowVersion: lane.version,
     outputSchemaSha256: lane.outputSchemaSha256,
+    inputJson: input.value.text,
+    inputRef,
+    inputSha256: request.input === undefined && upload !== null ? upload.sha256 : input.value.sha256,
     requestedLimits: request.limits ?? {},
     workflowLimits: definition.limits ?? {},
     runAt: request.runAt ?? null,
-  };
+    priority,
+    labels,
+    idempotency: key,
+  });
 }
 
 function unknownWorkflow(workflows: WorkflowTable, { workflow, version }: JobRequest, root: string): Refused {
@@ -186,9 +183,10 @@ async function checkInput(workflow: KnownWorkflow, request: JobRequest, maxBytes
   const path = `${root}/input`;
   const issue = request.input === undefined ? null : jsonIssue(request.input);
   if (issue !== null) return invalid([{ path: `${path}${issue.path}`, message: issue.message }]);
-  const json = JSON.parse(JSON.stringify(request.input ?? null)) as JsonValue;
-  const text = canonicalJson(json);
-  if (Buffer.byteLength(text) > maxBytes) {
+  const text = JSON.stringify(request.input ?? null);
+  const json = JSON.parse(text) as JsonValue;
+  const canonical = canonicalJson(json);
+  if (Buffer.byteLength(canonical) > maxBytes) {
     const message = `is larger than ${maxBytes} bytes; upload it as a file instead`;
     return refused('too_large', `The input ${message}.`, [{ path, message }]);
   }
@@ -197,7 +195,7 @@ async function checkInput(workflow: KnownWorkflow, request: JobRequest, maxBytes
     request.input === undefined ? undefined : json,
     path,
   );
-  return validated.issues === null ? ok({ json, sha256: sha256(text) }) : invalid(validated.issues);
+  return validated.issues === null ? ok({ text, sha256: sha256(canonical) }) : invalid(validated.issues);
 }
 
 function labelIssues(labels: Record<string, string>, root: string): ValidationIssue[] {
@@ -231,5 +229,5 @@ function priorityIssues(priority: number, root: string): ValidationIssue[] {
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text, 'hex');
 }

@@ -1,4 +1,5 @@
 /** Puts store, blobs and engine together: for our own processes (`openParts`) and for an app (`openClaimcheck`). */
+import { getRandomValues } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { monotonicFactory } from 'ulid';
@@ -88,7 +89,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   });
   const announce = createAnnounce(telemetry, wakeups);
   const bootstrapKey = options.bootstrapKey ?? null;
-  const newId = monotonicFactory();
+  const newId = monotonicFactory(bufferedRandom());
   const engine = createEngine({
     store,
     blobs,
@@ -132,6 +133,19 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       await sweeper.stop();
       await store.close();
     },
+  };
+}
+
+/** Uniform in [0, 1), from cryptographic bytes that are fetched many at a time: each fetch is dear. */
+function bufferedRandom(): () => number {
+  const bytes = new Uint8Array(1024);
+  let next = bytes.length;
+  return () => {
+    if (next === bytes.length) {
+      getRandomValues(bytes);
+      next = 0;
+    }
+    return (bytes[next++] ?? 0) / 256;
   };
 }
 

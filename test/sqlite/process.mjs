@@ -38,7 +38,7 @@ function newJob(number) {
     workflow: LANE.workflow,
     workflowVersion: LANE.version,
     outputSchemaSha256: LANE.outputSchemaSha256,
-    input: { number },
+    inputJson: JSON.stringify({ number }),
     inputRef: null,
     inputSha256: 'digest',
     requestedLimits: {},

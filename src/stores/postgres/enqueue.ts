@@ -136,7 +136,7 @@ export class Intake {
         deadlines: numbers(limits.map((one) => one.deadlineMs)),
         runs_at: numbers(taken.map(({ accepted }) => accepted.runAt)),
         keyed: `{${jobs.map((job) => job.idempotency !== null).join(',')}}`,
-        inputs: texts(jobs.map((job) => JSON.stringify(job.input))),
+        inputs: texts(jobs.map((job) => job.inputJson)),
         input_refs: names(jobs.map((job) => job.inputRef ?? '')),
         inputs_sha256: names(jobs.map((job) => job.inputSha256)),
         events: texts(taken.map(({ accepted }) => toLines([accepted.event]))),
@@ -208,7 +208,7 @@ function parts(requests: NewJob[][]): NewJob[][][] {
   const groups: NewJob[][][] = [];
   let characters = Number.POSITIVE_INFINITY;
   for (const jobs of requests) {
-    const own = jobs.reduce((sum, job) => sum + sizeOf(job), 0);
+    const own = jobs.reduce((sum, { inputJson }) => sum + inputJson.length, 0); // what else it brings is small
     characters += own;
     if (characters > STATEMENT_CHARACTERS) {
       groups.push([]);
@@ -217,9 +217,4 @@ function parts(requests: NewJob[][]): NewJob[][][] {
     groups.at(-1)?.push(jobs);
   }
   return groups;
-}
-
-/** Only roughly: what else a job brings is small. */
-function sizeOf({ input }: NewJob): number {
-  return typeof input === 'string' ? input.length : JSON.stringify(input).length;
 }

@@ -92,7 +92,7 @@ class Intake {
     const labels = Object.entries(job.labels);
     this.#sql.addRequest.run({
       job: number,
-      input: JSON.stringify(job.input),
+      input: job.inputJson,
       input_ref: job.inputRef,
       input_sha256: job.inputSha256,
       labels: labels.length === 0 ? null : JSON.stringify(job.labels),

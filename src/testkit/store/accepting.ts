@@ -7,7 +7,7 @@ const KEYED = { key: 'order 17', requestSha256: 'digest-a' };
 export const acceptingCases: Cases = {
   'a job is read back as it was handed in': async (f) => {
     const [jobId] = await f.enqueue({
-      input: { text: 'Zürich', list: [1, null, true] },
+      inputJson: JSON.stringify({ text: 'Zürich', list: [1, null, true] }),
       inputRef: 'uploads/abc.pdf',
       priority: 7,
       labels: { order: '17' },
@@ -32,7 +32,11 @@ export const acceptingCases: Cases = {
   'text with U+0000, lone surrogates, quotes and line ends comes back identical': async (f) => {
     const odd = 'nul \u0000 lone \ud800 \udc00 "quoted" \\ \n \r \u2028 end';
     const labels = { [odd]: odd };
-    const jobId = await f.enqueueOne({ input: { [odd]: odd }, labels, inputRef: 'uploads/x' });
+    const jobId = await f.enqueueOne({
+      inputJson: JSON.stringify({ [odd]: odd }),
+      labels,
+      inputRef: 'uploads/x',
+    });
     const claimed = await f.claimOne('ses_1');
     assert.deepEqual(claimed.input, { [odd]: odd });
     assert.deepEqual(claimed.labels, labels);
@@ -74,7 +78,7 @@ export const acceptingCases: Cases = {
 
   'a string of ten million characters comes back whole': async (f) => {
     const input = 'ä'.repeat(10_000_000);
-    const jobId = await f.enqueueOne({ input });
+    const jobId = await f.enqueueOne({ inputJson: JSON.stringify(input) });
     assert.ok((await f.job(jobId)).input === input);
   },
 

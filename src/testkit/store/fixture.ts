@@ -63,7 +63,7 @@ export class Fixture {
       workflow: LANE.workflow,
       workflowVersion: LANE.version,
       outputSchemaSha256: LANE.outputSchemaSha256,
-      input: { mode: 'success' },
+      inputJson: '{"mode":"success"}',
       inputRef: null,
       inputSha256: 'input-digest',
       requestedLimits: {},
