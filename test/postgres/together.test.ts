@@ -8,7 +8,7 @@ import { Connection } from '../../src/stores/postgres/connection.ts';
 import { Lanes } from '../../src/stores/postgres/lanes.ts';
 import { Marks } from '../../src/stores/postgres/marks.ts';
 import { Moves } from '../../src/stores/postgres/moves.ts';
-import type { SeenRow } from '../../src/stores/postgres/moves.ts';
+import type { SeenRow } from '../../src/stores/shared/rows.ts';
 import { prepared } from '../../src/stores/postgres/statements.ts';
 import { openPostgresStore } from '../../src/stores/postgres/store.ts';
 import {

@@ -3,7 +3,7 @@ import { StoreUnavailableError } from '../../ports/job-store.ts';
 import type { JobStore } from '../../ports/job-store.ts';
 import { isPlain } from './columns.ts';
 import type { StoreContext } from './context.ts';
-import type { SeenRow } from './moves.ts';
+import type { SeenRow } from '../shared/rows.ts';
 import { prepared } from './statements.ts';
 
 /** A job that others move each time between our look and our hand is read and decided again. */

@@ -7,7 +7,7 @@
  */
 import { decide } from '../../domain/decide.ts';
 import type { JobStore } from '../../ports/job-store.ts';
-import { byTenant, claimedJob, readyOf } from '../shared/claims.ts';
+import { byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
 import type { ReadyJob } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
 import { movedOf } from '../shared/moves.ts';
@@ -15,7 +15,7 @@ import { Turns } from '../shared/turns.ts';
 import { numbers, texts } from './columns.ts';
 import type { StoreContext } from './context.ts';
 import type { Place } from './marks.ts';
-import type { SeenRow } from './moves.ts';
+import type { SeenRow } from '../shared/rows.ts';
 import { prepared } from './statements.ts';
 
 /** At most so many due jobs are promoted, and so many expired ones dropped, by one claim. */
@@ -38,7 +38,6 @@ interface TakenRow extends ReadyJob {
   lane: number;
   rank: number;
   place: number;
-  event_count: number;
   /** Null where nothing was taken. */
   number: number | null;
   /** Null where the job is past its deadline. */
@@ -163,7 +162,8 @@ class Claims {
       if (move?.to !== 'running') throw new Error(`${row.id} was leased and cannot run`);
       const lane = this.#context.lanes.get(row.lane);
       moved.push(movedOf(row, lane, move, null));
-      this.#context.held.add(token, heldRow(row, { token, session, worker, since: now, now }));
+      const stand = { number: job, lane: row.lane, priority: -rank, place };
+      this.#context.held.add(token, heldRow(row, stand, { token, session, worker, since: now }));
       jobs.push(claimedJob(row, lane, move, token));
     }
   }
@@ -178,31 +178,4 @@ class Claims {
 function shareOf({ lane, tenant, waiting, rank, place, job }: LookRow): Share {
   const from = rank === null ? { lane, rank: -1000, place: 0, job: 0 } : { lane, rank, place, job };
   return { key: lane, tenant, waiting, share: 0, from };
-}
-
-function heldRow(
-  row: Found,
-  lease: { token: number; session: string; worker: string; since: number; now: number },
-): SeenRow {
-  const { id, lane, number, rank, place, attempt, used, replays, decision, event_count } = row;
-  const { timeout_ms, max_attempts, deadline_at, deadline_ms } = row;
-  return {
-    number,
-    id,
-    lane,
-    status: 'queued',
-    priority: -rank,
-    place,
-    attempt,
-    used,
-    replays,
-    timeout_ms,
-    max_attempts,
-    deadline_at,
-    deadline_ms,
-    keyed: 0,
-    decision,
-    event_count,
-    ...lease,
-  };
 }

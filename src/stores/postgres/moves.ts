@@ -10,19 +10,12 @@ import type { Command, Move, Rules } from '../../domain/decide.ts';
 import type { InlineBlob, Moved } from '../../ports/job-store.ts';
 import { leaseEvents, movedOf, placeAfter, shownError } from '../shared/moves.ts';
 import { knownOf, toLines } from '../shared/rows.ts';
-import type { KnownRow } from '../shared/rows.ts';
+import type { SeenRow } from '../shared/rows.ts';
 import { names, numbers, texts } from './columns.ts';
 import type { Connection } from './connection.ts';
 import type { Lanes } from './lanes.ts';
 import type { Marks, Place } from './marks.ts';
 import { prepared } from './statements.ts';
-
-/** A job as a decision needs it, with the length of its history, which names the version that was read. */
-export interface SeenRow extends KnownRow {
-  event_count: number;
-  /** The database's clock when it was read. */
-  now: number;
-}
 
 /** A job that was read and the move that was decided for it. */
 export interface Planned {

@@ -3,7 +3,8 @@ import type { JobStore, Settled, Settlement } from '../../ports/job-store.ts';
 import { isPlain, names } from './columns.ts';
 import type { StoreContext } from './context.ts';
 import { isTaken } from './errors.ts';
-import type { Planned, SeenRow } from './moves.ts';
+import type { SeenRow } from '../shared/rows.ts';
+import type { Planned } from './moves.ts';
 import { prepared } from './statements.ts';
 
 /** A statement holds all of its parameters at once, on both sides; more than this makes several of them. */

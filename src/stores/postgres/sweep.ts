@@ -8,7 +8,7 @@
  */
 import type { JobStore, Moved, Swept } from '../../ports/job-store.ts';
 import type { StoreContext } from './context.ts';
-import type { SeenRow } from './moves.ts';
+import type { SeenRow } from '../shared/rows.ts';
 import { prepared } from './statements.ts';
 
 /** How many leases of one session are recovered in one transaction. */

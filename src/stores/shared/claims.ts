@@ -3,6 +3,7 @@ import type { Known, Move } from '../../domain/decide.ts';
 import type { ClaimedJob } from '../../ports/job-store.ts';
 import type { LaneRow } from './lanes.ts';
 import { decisionOf, labelsOf, limitsOf, parsed } from './rows.ts';
+import type { SeenRow } from './rows.ts';
 
 export interface ReadyRow {
   number: number;
@@ -16,7 +17,9 @@ export interface ReadyRow {
   max_attempts: number;
   deadline_at: number;
   deadline_ms: number;
+  keyed: number;
   decision: string | null;
+  event_count: number;
   input: string;
   input_ref: string | null;
   labels: string | null;
@@ -64,6 +67,37 @@ export function readyOf(row: ReadyJob): Known {
     limits,
     decision: decisionOf(row),
     running: null,
+  };
+}
+
+/** The row of a job that was just leased, as its settlement needs it: nothing else is written of it while its lease is there. */
+export function heldRow(
+  row: ReadyJob,
+  stand: { number: number; lane: number; priority: number; place: number },
+  lease: { token: number; session: string; worker: string; since: number },
+): SeenRow {
+  return {
+    number: stand.number,
+    id: row.id,
+    lane: stand.lane,
+    status: 'queued',
+    priority: stand.priority,
+    place: stand.place,
+    attempt: row.attempt,
+    used: row.used,
+    replays: row.replays,
+    timeout_ms: row.timeout_ms,
+    max_attempts: row.max_attempts,
+    deadline_at: row.deadline_at,
+    deadline_ms: row.deadline_ms,
+    keyed: row.keyed,
+    decision: row.decision,
+    event_count: row.event_count,
+    token: lease.token,
+    session: lease.session,
+    worker: lease.worker,
+    since: lease.since,
+    now: lease.since,
   };
 }
 

@@ -28,6 +28,13 @@ export interface KnownRow {
   since: number | null;
 }
 
+/** A job as it was read before its move is written, with the length of its history, which names the version that was read. */
+export interface SeenRow extends KnownRow {
+  event_count: number;
+  /** The store's clock when it was read. */
+  now: number;
+}
+
 export function knownOf(row: KnownRow): Known {
   const running = row.since === null ? null : { since: row.since, worker: row.worker ?? '' };
   const taken = running === null ? 0 : 1;

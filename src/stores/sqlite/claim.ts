@@ -4,9 +4,8 @@
  *
  * A claim does not write the record. The lease is the `running` event until the attempt ends.
  */
-import type { Move } from '../../domain/decide.ts';
 import type { JobStore, Lane } from '../../ports/job-store.ts';
-import { byTenant, claimedJob, readyOf } from '../shared/claims.ts';
+import { byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
 import type { ReadyLane, ReadyRow } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
 import { movedOf } from '../shared/moves.ts';
@@ -21,8 +20,9 @@ const ASIDE_LIMIT = 1000;
 interface Holder {
   session: string;
   worker: string;
-  token: number;
-  since: number;
+  /** The others follow it. */
+  firstToken: number;
+  now: number;
 }
 
 type Claimed = Awaited<ReturnType<JobStore['claim']>>;
@@ -48,8 +48,9 @@ class Claims {
       dropPromoted: never;
       lanesWithReady: { lane: number; tenant: string };
       first: ReadyRow;
-      leave: never;
       lease: never;
+      leaveUrgent: never;
+      leaveUpTo: never;
     }>(db, 'claim');
     this.#session = prepared<{ find: SessionRow }>(db, 'sessions').find;
   }
@@ -96,30 +97,34 @@ class Claims {
   }
 
   #takeRows(rows: ReadyRow[], lane: LaneRow, { session, worker }: ClaimParams, claimed: Claimed): number {
-    const { moves, numbers } = this.#context;
+    const { moves, numbers, held } = this.#context;
     const { jobs, moved, now } = claimed;
-    const before = jobs.length;
+    const leased: number[] = [];
     const firstToken = numbers.take('token', rows.length);
-    for (const [index, row] of rows.entries()) {
+    for (const row of rows) {
       const { move, refusal } = moves.decide(readyOf(row), { type: 'claim', worker }, now);
       if (move === undefined) throw new Error(`${row.id} is ready and cannot be claimed: ${refusal.refused}`);
       if (move.to === 'running') {
-        const token = firstToken + index;
-        this.#lease(row, lane, move, { session, worker, token, since: now });
+        const token = firstToken + leased.push(row.number) - 1;
         moved.push(movedOf(row, lane, move, null));
         jobs.push(claimedJob(row, lane, move, token));
+        const { number, priority, place } = row;
+        const stand = { number, lane: lane.lane, priority, place };
+        held.add(token, heldRow(row, stand, { token, session, worker, since: now }));
       } else {
         moved.push(moves.write(moves.queuedJob(row.number), move, now, { revoke: false }));
       }
     }
-    return jobs.length - before;
+    if (leased.length > 0) this.#lease(leased, rows.at(-1), lane.lane, { session, worker, firstToken, now });
+    return leased.length;
   }
 
-  #lease(row: ReadyRow, { lane }: LaneRow, { attempt, limits }: Move, holder: Holder): void {
-    const { priority, place, number: job } = row;
-    const { session, worker, token, since } = holder;
-    const hard_stop = Math.min(since + limits.timeoutMs, limits.deadlineAt);
-    this.#sql.leave.run({ lane, priority, place, job });
-    this.#sql.lease.run({ job, token, session, worker, attempt, since, hard_stop });
+  #lease(leased: number[], last: ReadyRow | undefined, lane: number, holder: Holder): void {
+    if (last === undefined) return;
+    const { session, worker, firstToken: first_token, now: since } = holder;
+    this.#sql.lease.run({ first_token, session, worker, since, jobs: JSON.stringify(leased) });
+    const { priority, place, number: job } = last;
+    this.#sql.leaveUrgent.run({ lane, priority });
+    this.#sql.leaveUpTo.run({ lane, priority, place, job });
   }
 }

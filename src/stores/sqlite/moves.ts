@@ -50,12 +50,24 @@ export class Moves {
     return this.write(row, move, now, options);
   }
 
+  /**
+   * Ends an attempt by what was read when it was claimed: to take its lease away is what entitles to the rest.
+   * Null where somebody else has done so.
+   */
+  settle(row: KnownRow, move: Move, now: number): Moved | null {
+    return this.#endLease(row) ? this.#apply(row, move, now, { revoke: false }) : null;
+  }
+
   /** @param options `revoke`: the session that runs the attempt did not ask for its end, and is to be told. */
   write(row: KnownRow, move: Move, now: number, options: { revoke: boolean }): Moved {
+    this.#leave(row, move);
+    return this.#apply(row, move, now, options);
+  }
+
+  #apply(row: KnownRow, move: Move, now: number, options: { revoke: boolean }): Moved {
     const before = this.#lanes.get(row.lane);
     const lane = this.#laneAfter(before, move);
     const place = placeAfter(row, move);
-    this.#leave(row, move);
     this.#record(row, move, now, place);
     if (move.from === 'dead_letter') this.#renew(row, move, lane);
     this.#enter(row, move, lane, { now, place });
@@ -74,7 +86,7 @@ export class Moves {
         this.#leaveQueue(row);
         break;
       case 'running':
-        this.#sql.endLease.run({ job: row.number, token: row.token });
+        this.#endLease(row);
         break;
       case 'dead_letter':
         this.#sql.answer.run({ job: row.number });
@@ -82,6 +94,10 @@ export class Moves {
       case 'completed':
         throw new Error(`${row.id} is completed, and a move leads away from there`);
     }
+  }
+
+  #endLease({ number, token }: KnownRow): boolean {
+    return this.#sql.endLease.get({ job: number, token }) !== undefined;
   }
 
   #leaveQueue({ lane, priority, place, number }: KnownRow): void {

@@ -6,19 +6,25 @@ import { knownOf } from '../shared/rows.ts';
 import type { KnownRow } from '../shared/rows.ts';
 import { prepared } from './statements.ts';
 
-export function settleVerbs({ connection, moves, now }: StoreContext): Pick<JobStore, 'settle' | 'progress'> {
+export function settleVerbs({
+  connection,
+  moves,
+  held,
+  now,
+}: StoreContext): Pick<JobStore, 'settle' | 'progress'> {
   const sql = prepared<{ held: KnownRow; addBlob: never; sameBlob: { same: 1 }; progress: never }>(
     connection.db,
     'settle',
   );
 
   function one({ jobId, token, command, blobs }: Settlement, at: number): Settled {
-    const row = sql.held.get({ id: jobId, token });
+    const row = held.get(token, jobId) ?? sql.held.get({ id: jobId, token });
     if (row === undefined) return { refused: 'lease_lost' };
     const { move } = moves.decide(knownOf(row), command, at);
-    if (move === undefined) return { refused: 'lease_lost' };
+    const moved = move === undefined ? null : moves.settle(row, move, at);
+    if (moved === null) return { refused: 'lease_lost' };
     for (const blob of blobs) keep(blob);
-    return { moved: moves.write(row, move, at, { revoke: false }) };
+    return { moved };
   }
 
   /** URIs carry the token of an attempt, so bytes are never replaced by others: that would be a defect of the caller. */
@@ -34,11 +40,14 @@ export function settleVerbs({ connection, moves, now }: StoreContext): Pick<JobS
   }
 
   return {
-    settle: (settlements) =>
-      connection.write(() => {
+    async settle(settlements) {
+      const settled = await connection.write(() => {
         const at = now();
         return settlements.map((settlement) => one(settlement, at));
-      }),
+      });
+      for (const { token } of settlements) held.forget(token);
+      return settled;
+    },
 
     progress: ({ jobId, token, progress }) =>
       connection.write(() => {

@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import type { Rules } from '../../domain/decide.ts';
 import type { JobStore } from '../../ports/job-store.ts';
 import type { Store } from '../../ports/store.ts';
+import { Held } from '../shared/held.ts';
 import { actVerb } from './act.ts';
 import { claimVerb } from './claim.ts';
 import { Connection } from './connection.ts';
@@ -70,7 +71,8 @@ function assemble(connection: Connection, path: string, options: SqliteStoreOpti
   const { rules } = options;
   const now = neverFalling(options.now ?? Date.now);
   const moves = new Moves(connection, lanes, rules);
-  const context: StoreContext = { connection, lanes, moves, numbers: new Numbers(connection), rules, now };
+  const numbers = new Numbers(connection);
+  const context: StoreContext = { connection, lanes, moves, held: new Held(), numbers, rules, now };
   return {
     description: `sqlite ${path}`,
     jobs: jobStore(context),

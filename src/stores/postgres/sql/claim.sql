@@ -38,8 +38,8 @@ WITH alive AS MATERIALIZED (
 ), gone AS (
   DELETE FROM claimcheck.ready WHERE ctid = ANY (ARRAY(SELECT place_in_table FROM picked WHERE live))
 ), found AS MATERIALIZED (
-  SELECT p.*, j.id, j.attempt, j.used, j.replays, j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision,
-    j.event_count, j.input, j.input_ref, j.labels, CASE WHEN p.live THEN nextval('claimcheck.lease_tokens') END AS token
+  SELECT p.*, j.id, j.attempt, j.used, j.replays, j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed,
+    j.decision, j.event_count, j.input, j.input_ref, j.labels, CASE WHEN p.live THEN nextval('claimcheck.lease_tokens') END AS token
   FROM (SELECT lane, rank, place, job, live, now FROM picked ORDER BY lane, rank, place, job) p
   CROSS JOIN LATERAL (SELECT * FROM claimcheck.jobs j WHERE j.number = p.job OFFSET 0) j
 ), leased AS (
@@ -47,7 +47,7 @@ WITH alive AS MATERIALIZED (
   SELECT job, token, now, least(now + timeout_ms, deadline_at), attempt + 1, :session, :worker FROM found WHERE live
 )
 SELECT a.now, f.lane, f.rank, f.place, f.job AS number, f.id, f.attempt, f.used, f.replays, f.timeout_ms, f.max_attempts,
-  f.deadline_at, f.deadline_ms, f.decision, f.event_count, f.input, f.input_ref, f.labels, f.token
+  f.deadline_at, f.deadline_ms, f.keyed, f.decision, f.event_count, f.input, f.input_ref, f.labels, f.token
 FROM alive a LEFT JOIN found f ON true
 ORDER BY f.token;
 

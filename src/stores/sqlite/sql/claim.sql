@@ -15,16 +15,22 @@ ORDER BY lane;
 
 -- name: first
 SELECT r.job AS number, r.priority, r.place, j.id, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
   q.input, q.input_ref, q.labels
 FROM ready r CROSS JOIN jobs j ON j.number = r.job CROSS JOIN requests q ON q.job = r.job
 WHERE r.lane = :lane
 ORDER BY r.priority DESC, r.place, r.job
 LIMIT :limit;
 
--- name: leave
-DELETE FROM ready WHERE lane = :lane AND priority = :priority AND place = :place AND job = :job;
-
 -- name: lease
+-- What the domain decides of a claim, for many jobs at once: an attempt more, until the timeout or the deadline.
 INSERT INTO leases (job, token, session, worker, attempt, since, hard_stop)
-VALUES (:job, :token, :session, :worker, :attempt, :since, :hard_stop);
+SELECT j.number, :first_token + e.key, :session, :worker, j.attempt + 1, :since, min(:since + j.timeout_ms, j.deadline_at)
+FROM json_each(:jobs) e CROSS JOIN jobs j ON j.number = e.value;
+
+-- name: leaveUrgent
+-- A claim takes a lane from its start, so what it took is all that stands before a place.
+DELETE FROM ready WHERE lane = :lane AND priority > :priority;
+
+-- name: leaveUpTo
+DELETE FROM ready WHERE lane = :lane AND priority = :priority AND (place, job) <= (:place, :job);

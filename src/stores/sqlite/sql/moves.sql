@@ -19,7 +19,7 @@ UPDATE jobs SET
 WHERE number = :number;
 
 -- name: endLease
-DELETE FROM leases WHERE job = :job AND token = :token;
+DELETE FROM leases WHERE job = :job AND token = :token RETURNING 1 AS ended;
 
 -- name: revoke
 INSERT INTO revocations (session, token, job_id) VALUES (:session, :token, :job_id);

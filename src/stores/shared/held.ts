@@ -2,7 +2,7 @@
  * What this process claimed, as it was read then. A job's record does not change while its lease is there, and a settlement is
  * applied under the lease's token, so what is remembered is either still so or changes nothing.
  */
-import type { SeenRow } from './moves.ts';
+import type { SeenRow } from './rows.ts';
 
 /** Attempts that were taken away are never settled here; the oldest make room. */
 const MOST = 20_000;
