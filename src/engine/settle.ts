@@ -5,6 +5,7 @@ import type { Log } from '../ports/telemetry.ts';
 import type { Announce } from './announce.ts';
 import { isPassing, retryDelayMs } from './faults.ts';
 import { groupCommit } from './group-commit.ts';
+import { settledBefore } from './lost-answer.ts';
 import type { Outcome } from './outcome.ts';
 import { createPause } from './pause.ts';
 
@@ -28,7 +29,8 @@ export function createSettler({ store, clock, log, announce, killed }: SettlerDe
     for (let failures = 0; !killed.aborted; failures += 1) {
       try {
         const settled = await write({ jobId: job.jobId, token: job.token, command, blobs });
-        if (settled.moved !== undefined) return announce([settled.moved]);
+        const moved = settled.moved ?? (failures > 0 ? await settledBefore(store, job, command) : null);
+        if (moved !== null) return announce([moved]);
         const fields = { job_id: job.jobId, attempt: job.attempt, code: settled.refused };
         return log.warn(fields, 'a late outcome was refused: the job has moved on');
       } catch (error) {

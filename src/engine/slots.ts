@@ -3,6 +3,8 @@ import type { Attempt, Ending } from './attempt.ts';
 
 export interface Slots {
   taken(): number;
+  /** The tokens of the attempts held now. */
+  tokens(): number[];
   add(attempt: Attempt): void;
   endAll(cause: Ending): void;
   /** Ends those that hold one of these tokens; gives back the tokens that none holds. */
@@ -44,6 +46,7 @@ export function createSlots(deps: SlotsDeps): Slots {
 
   return {
     taken: () => attempts.size,
+    tokens: () => [...attempts].map((attempt) => attempt.job.token),
     add(attempt) {
       attempts.add(attempt);
       void watch(attempt);
