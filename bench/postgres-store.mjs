@@ -106,7 +106,13 @@ async function ours(url, inline) {
   return {
     enqueue: (count) => jobs.enqueue([Array.from({ length: count }, newJob)]),
     async drain(count) {
-      const claimed = await jobs.claim({ session: 'ses', worker: 'w', lanes: [LANE], limit: count });
+      const claimed = await jobs.claim({
+        session: 'ses',
+        worker: 'w',
+        serial: 1,
+        lanes: [LANE],
+        limit: count,
+      });
       if (claimed.jobs.length > 0) await jobs.settle(claimed.jobs.map(completion));
       return claimed.jobs.length;
     },

@@ -82,7 +82,7 @@ async function ours({ blobs, finished }) {
   const store = await openSqliteStore({ path: join(directory(), 'store.db'), rules: RULES });
   const { jobs } = store;
   await jobs.openSession({ session: 'ses_bench', worker: 'bench-1', host: 'bench', leaseMs: HOUR });
-  const claim = { session: 'ses_bench', worker: 'bench-1', lanes: [LANE] };
+  const claim = { session: 'ses_bench', worker: 'bench-1', serial: 1, lanes: [LANE] };
   /** @type {Queue} */
   const queue = {
     async enqueue(count) {

@@ -87,7 +87,7 @@ it('a session that renews within that lease keeps its jobs, though it had expire
   await clock.advance(10 * LEASE_MS);
   sweeper.start();
   await clock.advance(LEASE_MS / 2);
-  expect(await store.renew({ session })).toEqual({ lost: false, revoked: [] });
+  expect(await store.renew({ session, heard: [] })).toEqual({ lost: false, revoked: [] });
   for (let step = 0; step < 9; step += 1) await clock.advance(LEASE_MS / 10);
   expect(await view()).toMatchObject({ status: 'running', attempt: 1 });
 });
@@ -98,12 +98,12 @@ it('a wall clock that jumps ahead takes nothing from a worker that renews', asyn
   sweeper.start();
   for (let step = 0; step < 12; step += 1) {
     await clock.advance(LEASE_MS / 10);
-    await store.renew({ session });
+    await store.renew({ session, heard: [] });
   }
   clock.jump(60_000); // every session looks expired until it is renewed
   await clock.advance(LEASE_MS / 2);
   expect(await view()).toMatchObject({ status: 'running', attempt: 1 });
-  expect(await store.renew({ session })).toEqual({ lost: false, revoked: [] });
+  expect(await store.renew({ session, heard: [] })).toEqual({ lost: false, revoked: [] });
 });
 
 it('a worker whose session was reaped hears it, ends its attempts and opens another session', async () => {

@@ -1,4 +1,5 @@
 /** The five questions a record answers, each in a sentence for people. */
+import { DISOWNED } from './decide.ts';
 import { FAILURES } from './failures.ts';
 import type { ErrorEntry, Job, JobEvent } from './record.ts';
 
@@ -78,8 +79,9 @@ function isRelease({ type, from, code }: JobEvent): boolean {
   return type === 'queued' && from === 'running' && code === undefined;
 }
 
-function oneRelease({ attempt }: JobEvent): AttemptEnd {
-  return { attempt, said: `attempt ${attempt} was released when its worker shut down` };
+function oneRelease({ attempt, reason }: JobEvent): AttemptEnd {
+  const how = reason === DISOWNED ? DISOWNED : 'released when its worker shut down';
+  return { attempt, said: `attempt ${attempt} was ${how}` };
 }
 
 function artifact(job: Job): string {

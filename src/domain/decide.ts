@@ -52,6 +52,8 @@ export type Command =
   | { type: 'complete'; artifact: ArtifactRef; artifacts: NamedArtifact[] }
   | { type: 'fail'; failure: Failure; jitter: number }
   | { type: 'release' }
+  /** The holder of the lease does not run it: the answer to its claim was lost. */
+  | { type: 'disown' }
   | { type: 'lose' }
   | { type: 'overdue'; jitter: number }
   | { type: 'expire' }
@@ -106,6 +108,8 @@ export interface Rules {
   caps: LimitPolicy;
 }
 
+export const DISOWNED = 'given back by a worker that did not run it';
+
 export function decide(known: Known, command: Command, now: number, rules: Rules): Decided {
   switch (command.type) {
     case 'claim':
@@ -115,7 +119,9 @@ export function decide(known: Known, command: Command, now: number, rules: Rules
     case 'fail':
       return whileRunning(known, () => fail(known, command.failure, command.jitter, now, rules.backoff));
     case 'release':
-      return whileRunning(known, () => release(known, now));
+      return whileRunning(known, () => release(known, 'released by a worker that shut down', now));
+    case 'disown':
+      return whileRunning(known, () => release(known, DISOWNED, now));
     case 'lose':
       return whileRunning(known, () => lose(known, now));
     case 'overdue':
@@ -197,15 +203,13 @@ function requeue(known: Known, failure: Failure, now: number, due: number): Move
   };
 }
 
-function release(known: Known, now: number): Move {
+function release(known: Known, reason: string, now: number): Move {
   return {
     ...unchanged(known),
     to: 'queued',
     used: known.used - 1,
     due: now,
-    events: [
-      stamped(known, now, { type: 'queued', to: 'queued', reason: 'released by a worker that shut down' }),
-    ],
+    events: [stamped(known, now, { type: 'queued', to: 'queued', reason })],
   };
 }
 

@@ -266,6 +266,9 @@ describe('the five answers', () => {
     expect(answersOf(played({}, [10, claim], [20, release]).job).tried).toBe(
       '1 attempt: attempt 1 was released when its worker shut down.',
     );
+    expect(answersOf(played({}, [10, claim], [20, { type: 'disown' }]).job).tried).toBe(
+      '1 attempt: attempt 1 was given back by a worker that did not run it.',
+    );
     const later = played({}, [10, claim], [20, release], [30, claim], [40, retryable], [9000, claim]);
     expect(answersOf(later.job).tried).toBe(
       '3 attempts: attempt 1 was released when its worker shut down; ' +

@@ -1,6 +1,7 @@
 /**
  * A worker's session: one heartbeat for all of its attempts. A renewal that fails says nothing, since the store
- * may be away; only the store's word that the session was reaped ends it, and then another is opened.
+ * may be away; only the store's word that the session was reaped ends it, and then another is opened. What a renewal
+ * told is acknowledged by the next, so an answer that is lost is told again.
  */
 import type { Clock } from '../ports/clock.ts';
 import type { JobStore } from '../ports/job-store.ts';
@@ -25,6 +26,8 @@ export interface SessionDeps {
   onOpen: () => void;
   /** The session was reaped: none of its attempts is its own any more. */
   onLost: () => void;
+  /** The store did not answer. */
+  onSilence: () => void;
 }
 
 export interface Session {
@@ -42,8 +45,12 @@ const MAX_BEAT_MS = 1000;
 export function createSession(deps: SessionDeps): Session {
   const beatMs = Math.min(MAX_BEAT_MS, deps.leaseMs / 5);
   const pause = createPause(deps.clock);
+  /** So often that a session outlives an outage of any length: sweepers give it one lease to come back. */
+  const longestPauseMs = deps.leaseMs / 4;
   let current: string | null = null;
   let failures = 0;
+  /** Tokens that the last renewal has told of. */
+  let heard: number[] = [];
 
   function lost(session: string): void {
     if (session !== current) return;
@@ -58,13 +65,16 @@ export function createSession(deps: SessionDeps): Session {
     deps.onOpening(session);
     await deps.store.openSession({ session, worker: deps.worker, host: deps.host, leaseMs: deps.leaseMs });
     current = session;
+    heard = [];
     deps.onOpen();
   }
 
   async function renew(session: string): Promise<void> {
-    const renewal = await deps.store.renew({ session });
+    const renewal = await deps.store.renew({ session, heard });
+    if (session !== current) return;
+    heard = renewal.revoked.map(({ token }) => token);
     if (renewal.lost) lost(session);
-    else if (renewal.revoked.length > 0) deps.onRevoked(renewal.revoked);
+    else if (heard.length > 0) deps.onRevoked(renewal.revoked);
   }
 
   async function beat(): Promise<number> {
@@ -76,7 +86,8 @@ export function createSession(deps: SessionDeps): Session {
       failures += 1;
       if (failures === 1)
         deps.log.warn({ error_name: nameOf(error) }, 'the store does not answer; the worker goes on trying');
-      return retryDelayMs(failures - 1);
+      deps.onSilence();
+      return Math.min(retryDelayMs(failures - 1), longestPauseMs);
     }
   }
 

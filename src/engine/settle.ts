@@ -5,6 +5,7 @@ import type { Log } from '../ports/telemetry.ts';
 import type { Announce } from './announce.ts';
 import { isPassing, retryDelayMs } from './faults.ts';
 import { groupCommit } from './group-commit.ts';
+import { settledBefore } from './lost-answer.ts';
 import type { Outcome } from './outcome.ts';
 import { createPause } from './pause.ts';
 
@@ -35,6 +36,8 @@ export function createSettler({ store, clock, log, announce, killed }: SettlerDe
       try {
         const settled = await write({ jobId: job.jobId, token: job.token, command, blobs });
         if (settled.moved !== undefined) return;
+        const before = failures === 0 ? null : await settledBefore(store, job, command);
+        if (before !== null) return announce([before]);
         const fields = { job_id: job.jobId, attempt: job.attempt, code: settled.refused };
         return log.warn(fields, 'a late outcome was refused: the job has moved on');
       } catch (error) {

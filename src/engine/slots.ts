@@ -3,6 +3,8 @@ import type { Attempt, Ending } from './attempt.ts';
 
 export interface Slots {
   taken(): number;
+  /** The tokens of the attempts held now. */
+  tokens(): number[];
   add(attempt: Attempt): void;
   endAll(cause: Ending): void;
   /** Ends those that hold one of these tokens; gives back the tokens that none holds. */
@@ -55,6 +57,7 @@ export function createSlots(deps: SlotsDeps): Slots {
 
   return {
     taken: () => attempts.size,
+    tokens: () => [...attempts.keys()].map((attempt) => attempt.job.token),
     add: watch,
     endAll(cause) {
       for (const attempt of attempts.keys()) attempt.end(cause);

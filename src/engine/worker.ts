@@ -18,6 +18,8 @@ import type { WorkflowTable } from './define.ts';
 import { nameOf, retryDelayMs } from './faults.ts';
 import { createPause } from './pause.ts';
 import type { Pause } from './pause.ts';
+import { createReconciler } from './reconcile.ts';
+import type { Reconciler } from './reconcile.ts';
 import { createProgress } from './progress.ts';
 import { createSession } from './session.ts';
 import type { Session } from './session.ts';
@@ -75,6 +77,7 @@ interface Parts {
   session: Session;
   pause: Pause;
   caution: Caution;
+  reconciler: Reconciler;
   begin(job: ClaimedJob, now: number): void;
 }
 
@@ -104,7 +107,7 @@ export function createWorker(deps: WorkerDeps): Worker {
       await windDown(deps, parts, releasing);
       closing.abort();
       const session = parts.session.id();
-      const closed = loops.then(() => (session === null ? undefined : deps.store.closeSession({ session })));
+      const closed = loops.then(() => (session === null ? undefined : sayGoodbye(deps, parts, session)));
       await Promise.race([closed.catch(() => {}), after(deps.clock, GOODBYE_MS)]);
       killing.abort(); // what could not be written by now is left to the sweep of others
     },
@@ -154,6 +157,7 @@ function assemble(
       for (const token of slots.end(tokens, 'revoked')) early.add(token);
     },
     onLost: () => slots.endAll('lease_lost'),
+    onSilence: () => reconciler.doubt(),
   });
   const attemptDeps: AttemptDeps = {
     ...deps,
@@ -161,12 +165,14 @@ function assemble(
     settle,
     progress: (job, fraction, note) => progress.report(job, fraction, note),
   };
+  const reconciler = createReconciler({ ...deps, slots, onLost: (lost) => session.lost(lost) });
   return {
     log,
     slots,
     session,
     pause,
     caution,
+    reconciler,
     begin(job, now) {
       if (killed.aborted || early.delete(job.token)) return;
       const workflow = deps.workflows.find(job.workflow, job.version);
@@ -186,6 +192,7 @@ async function claimLoop(deps: WorkerDeps, parts: Parts, stopping: AbortSignal):
       await parts.pause.wait(await claimOnce(deps, parts), stopping);
       failures = 0;
     } catch (error) {
+      parts.reconciler.doubt();
       if (failures === 0)
         parts.log.warn({ error_name: nameOf(error) }, 'claiming failed; the worker goes on trying');
       await parts.pause.wait(retryDelayMs(failures), stopping);
@@ -197,10 +204,12 @@ async function claimLoop(deps: WorkerDeps, parts: Parts, stopping: AbortSignal):
 /** @returns how long to wait before the next claim, unless something wakes the worker */
 async function claimOnce({ store, workflows, name, announce }: WorkerDeps, parts: Parts): Promise<number> {
   const session = parts.session.id();
-  const limit = parts.caution.width() - parts.slots.taken();
   if (session === null) return POLL_MS; // the open session wakes the loop
+  await parts.reconciler.settle(session);
+  const limit = parts.caution.width() - parts.slots.taken();
   if (limit <= 0) return POLL_MS;
-  const claim = await store.claim({ session, worker: name, lanes: workflows.lanes, limit });
+  const serial = parts.reconciler.nextSerial();
+  const claim = await store.claim({ session, worker: name, serial, lanes: workflows.lanes, limit });
   if (claim.lost) parts.session.lost(session);
   announce(claim.moved);
   // where another session was opened meanwhile, what this claim brought has been recovered with the old one
@@ -221,6 +230,11 @@ async function windDown(
   releasing.abort();
   slots.endAll('shutdown');
   await Promise.race([slots.concluded(), after(clock, LAST_WORDS_MS)]);
+}
+
+async function sayGoodbye({ store }: WorkerDeps, { reconciler }: Parts, session: string): Promise<void> {
+  await reconciler.settle(session);
+  await store.closeSession({ session });
 }
 
 function after(clock: Clock, ms: number): Promise<void> {

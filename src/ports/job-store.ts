@@ -128,10 +128,25 @@ export interface JobStore {
   openSession(params: { session: string; worker: string; host: string; leaseMs: number }): Promise<void>;
 
   /**
-   * Extends the session and reads which of its attempts were taken away since the last renewal (cancelled, or
-   * settled from outside). `lost` where it was reaped: its attempts are no longer its own, and it never revives.
+   * Extends the session and reads which of its attempts were taken away (cancelled, or settled from outside). They are
+   * told again with every renewal until one names their tokens in `heard`, so that an answer may be lost. `lost` where
+   * the session was reaped: its attempts are no longer its own, and it never revives.
    */
-  renew(params: { session: string }): Promise<{ lost: boolean; revoked: { jobId: string; token: number }[] }>;
+  renew(params: {
+    session: string;
+    heard: readonly number[];
+  }): Promise<{ lost: boolean; revoked: { jobId: string; token: number }[] }>;
+
+  /**
+   * Brings a session in line with what its worker knows, after calls that were not answered. Leases under other tokens
+   * than those in `held` are released without spending an attempt: nobody runs those jobs. Claims of this session up to
+   * `serial` that arrive later get nothing. `gone`: those of `held` that are no leases of the session. `lost` as for `renew`.
+   */
+  reconcile(params: {
+    session: string;
+    serial: number;
+    held: readonly number[];
+  }): Promise<{ lost: boolean; gone: number[]; moved: Moved[] }>;
 
   /** Ends a session that holds no lease; one that still holds some stays until it expires or is reaped. */
   closeSession(params: { session: string }): Promise<void>;
@@ -139,11 +154,12 @@ export interface JobStore {
   /**
    * Gives up to `limit` due jobs of these lanes to a live session: by priority, then in order of arrival, lanes and
    * tenants in turn. Jobs found past their deadline go to dead letter instead (in `moved`). A
-   * session that was reaped gets `lost` and nothing.
+   * session that was reaped gets `lost` and nothing. `serial` counts the claims of the session's worker, from 1.
    */
   claim(params: {
     session: string;
     worker: string;
+    serial: number;
     lanes: Lane[];
     limit: number;
   }): Promise<{ lost: boolean; now: number; jobs: ClaimedJob[]; moved: Moved[] }>;

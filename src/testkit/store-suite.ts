@@ -10,6 +10,7 @@ import { Fixture } from './store/fixture.ts';
 import type { Case, Cases, OpenedStore } from './store/fixture.ts';
 import { passingTimeCases } from './store/passing-time.ts';
 import { readingCases } from './store/reading.ts';
+import { reconcilingCases } from './store/reconciling.ts';
 import { settlingCases } from './store/settling.ts';
 
 export interface TestRunner {
@@ -23,6 +24,7 @@ const ROOMS: Readonly<Record<string, Cases>> = {
   settling: settlingCases,
   deciding: decidingCases,
   'passing time': passingTimeCases,
+  reconciling: reconcilingCases,
   reading: readingCases,
 };
 

@@ -148,7 +148,7 @@ describe('time', () => {
       expect(Math.abs(createdAt - real)).toBeLessThan(60_000);
       expect(lease?.until).toBeLessThan(real + 60_000);
       expect((await f.sweep()).moved).toEqual([]);
-      expect((await f.jobs.renew({ session: 'ses_1' })).lost).toBe(false);
+      expect((await f.renew('ses_1')).lost).toBe(false);
     } finally {
       vi.useRealTimers();
     }

@@ -89,7 +89,7 @@ it('claim, settle, cancel, replay, reap and sweep across each other, and every m
     for (let round = 0; round < 25; round += 1) {
       const session = `ses_${own}_${round}`;
       await jobs.openSession({ session, worker: session, host: 'h', leaseMs: 60_000 });
-      const claim = await jobs.claim({ session, worker: session, lanes: [LANE], limit: 6 });
+      const claim = await jobs.claim({ session, worker: session, serial: 1, lanes: [LANE], limit: 6 });
       keep(claim.moved);
       const settlements = claim.jobs.map((job, index) =>
         index % 3 === 0

@@ -17,6 +17,7 @@ const RULES = {
 };
 const LANE = { workflow: 'demo', version: '1', outputSchemaSha256: 'schema-1' };
 const BATCH = 5;
+const own = { session: `ses_${name}`, worker: name, serial: 1 };
 
 /** @param {unknown} message */
 function tell(message) {
@@ -78,7 +79,7 @@ async function drain() {
   await tell('ready');
   await told('go');
   for (;;) {
-    const claimed = await jobs.claim({ session: `ses_${name}`, worker: name, lanes: [LANE], limit: BATCH });
+    const claimed = await jobs.claim({ ...own, lanes: [LANE], limit: BATCH });
     if (claimed.jobs.length === 0) break;
     const settled = await jobs.settle(claimed.jobs.map(completion));
     await tell(settled.map((one) => one.moved?.jobId ?? one.refused));
@@ -94,12 +95,7 @@ async function labour() {
     const wanted = Array.from({ length: BATCH }, (_, index) => newJob(number + index));
     await jobs.enqueue(wanted.map((job) => [job]));
     await tell({ accepted: wanted.map((job) => job.jobId) });
-    const claimed = await jobs.claim({
-      session: `ses_${name}`,
-      worker: name,
-      lanes: [LANE],
-      limit: BATCH - 1,
-    });
+    const claimed = await jobs.claim({ ...own, lanes: [LANE], limit: BATCH - 1 });
     const settled = await jobs.settle(claimed.jobs.map(completion));
     await tell({ completed: settled.flatMap((one) => one.moved?.jobId ?? []) });
   }

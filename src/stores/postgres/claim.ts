@@ -139,10 +139,11 @@ class Claims {
     return turns;
   }
 
-  #take({ session, worker }: ClaimParams, shares: Share[]): Promise<TakenRow[]> {
+  #take({ session, worker, serial }: ClaimParams, shares: Share[]): Promise<TakenRow[]> {
     return this.#sql.take.all({
       session,
       worker,
+      serial,
       lanes: numbers(shares.map(({ key }) => key)),
       shares: numbers(shares.map(({ share }) => share)),
       ranks: numbers(shares.map(({ from }) => from.rank)),

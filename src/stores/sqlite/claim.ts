@@ -58,14 +58,18 @@ class Claims {
   claim(params: ClaimParams): Claimed {
     const now = this.#context.now();
     const claimed: Claimed = { lost: false, now, jobs: [], moved: [] };
-    const { session } = params;
-    if (this.#session.get({ session })?.reaped_at !== null) return { ...claimed, lost: true };
+    if (!this.#mayClaim(params)) return { ...claimed, lost: true };
     this.#promoteDue(now);
     const tenants = byTenant(params.lanes.flatMap((lane) => this.#readyLanes(lane)));
     this.#tenantTurns.take(tenants, params.limit, ({ key, lanes }, limit) =>
       this.#turnsOf(key).take(lanes, limit, (lane, share) => this.#takeFrom(lane, share, params, claimed)),
     );
     return claimed;
+  }
+
+  #mayClaim({ session, serial }: ClaimParams): boolean {
+    const row = this.#session.get({ session });
+    return row?.reaped_at === null && row.claims_after < serial;
   }
 
   #promoteDue(now: number): void {

@@ -7,6 +7,7 @@ import { Fixture } from '../../testkit/store/fixture.ts';
 import { RULES } from '../../testkit/store/sqlite.ts';
 import { asStoreError } from './errors.ts';
 import { refuseOldSqlite, requireDurable } from './file.ts';
+import { schemaVersion } from './migrate.ts';
 import { openSqliteStore } from './store.ts';
 
 let directory: string;
@@ -35,7 +36,7 @@ it('a file of a newer version is refused in one sentence, and is not touched', a
   await expect(opened()).rejects.toThrow(
     /^.*store\.db was written by a newer version of Claimcheck .*9999.*$/,
   );
-  raw('PRAGMA user_version = 1');
+  raw(`PRAGMA user_version = ${schemaVersion()}`);
   await (await opened()).close();
 });
 

@@ -48,6 +48,8 @@ export class Fixture {
   readonly jobs: JobStore;
   readonly advance: (ms: number) => void;
   #lastJob = 0;
+  /** How many claims were made. */
+  claims = 0;
 
   constructor({ store, advance }: OpenedStore) {
     this.store = store;
@@ -90,9 +92,17 @@ export class Fixture {
     await this.jobs.openSession({ session, worker, host: 'this-host', leaseMs: LEASE_MS });
   }
 
-  claim(session: string, options: { limit?: number; lanes?: Lane[] } = {}): Promise<ClaimResult> {
-    const { limit = 100, lanes = [LANE] } = options;
-    return this.jobs.claim({ session, worker: `worker of ${session}`, lanes, limit });
+  claim(
+    session: string,
+    options: { limit?: number; lanes?: Lane[]; serial?: number } = {},
+  ): Promise<ClaimResult> {
+    this.claims += 1;
+    const { limit = 100, lanes = [LANE], serial = this.claims } = options;
+    return this.jobs.claim({ session, worker: `worker of ${session}`, serial, lanes, limit });
+  }
+
+  renew(session: string, heard: readonly number[] = []): ReturnType<JobStore['renew']> {
+    return this.jobs.renew({ session, heard });
   }
 
   /** Opens `session` where it is not open, and claims one job with it. */

@@ -20,6 +20,7 @@ export const STEPS = [
   'cancel',
   'replay',
   'renew',
+  'reconcile',
   'wait',
   'sweep',
   'reap',
@@ -92,8 +93,10 @@ class Life {
       case 'replay':
         return this.#person(verb, pick);
       case 'renew':
-        await this.#f.jobs.renew({ session });
+        await this.#f.renew(session);
         return;
+      case 'reconcile':
+        return this.#reconcile(session, pick);
       case 'reap':
         await this.#f.jobs.reapSession({ session });
         return;
@@ -138,6 +141,13 @@ class Life {
     assert.equal(settled.refused, current ? undefined : 'lease_lost');
     if (!current)
       assert.deepEqual(await this.#f.job(claimed.jobId), before, 'a refused settlement changed the record');
+  }
+
+  /** A session that has forgotten one of its tokens, or another's. */
+  async #reconcile(session: string, pick: number): Promise<void> {
+    const held = this.#held.map(({ token }) => token);
+    held.splice(pick % Math.max(1, held.length), 1);
+    await this.#f.jobs.reconcile({ session, serial: this.#f.claims, held });
   }
 
   #settle(verb: End, claimed: ClaimedJob, code: ErrorCode) {

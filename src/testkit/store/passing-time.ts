@@ -54,7 +54,7 @@ export const passingTimeCases: Cases = {
     const claimed = await f.running('ses_1');
     for (let beat = 0; beat < 3; beat += 1) {
       f.advance(LEASE_MS - 1);
-      assert.equal((await f.jobs.renew({ session: 'ses_1' })).lost, false);
+      assert.equal((await f.renew('ses_1')).lost, false);
       assert.deepEqual((await f.sweep()).moved, []);
     }
     assert.equal((await f.complete(claimed)).moved?.status, 'completed');
@@ -64,10 +64,10 @@ export const passingTimeCases: Cases = {
     const claimed = await f.running('ses_1');
     f.advance(LEASE_MS * 3);
     assert.equal((await f.claim('ses_1')).lost, false);
-    assert.equal((await f.jobs.renew({ session: 'ses_1' })).lost, false);
+    assert.equal((await f.renew('ses_1')).lost, false);
     f.advance(LEASE_MS);
     await f.sweep();
-    assert.deepEqual(await f.jobs.renew({ session: 'ses_1' }), { lost: true, revoked: [] });
+    assert.deepEqual(await f.renew('ses_1'), { lost: true, revoked: [] });
     assert.equal((await f.claim('ses_1')).lost, true);
     assert.deepEqual(await f.complete(claimed), { refused: 'lease_lost' });
     assert.equal(await f.statusOf(claimed.jobId), 'queued');
@@ -76,7 +76,7 @@ export const passingTimeCases: Cases = {
   'of a renewal and a reaping at the same time one wins': async (f) => {
     const claimed = await f.running('ses_1');
     f.advance(LEASE_MS);
-    const [renewed, swept] = await Promise.all([f.jobs.renew({ session: 'ses_1' }), f.sweep()]);
+    const [renewed, swept] = await Promise.all([f.renew('ses_1'), f.sweep()]);
     assert.equal(swept.moved.length, renewed.lost ? 1 : 0);
     assert.equal(await f.statusOf(claimed.jobId), renewed.lost ? 'queued' : 'running');
   },
@@ -88,7 +88,7 @@ export const passingTimeCases: Cases = {
     f.advance(LEASE_MS);
     const first3 = await f.sweep({ limit: 3 });
     assert.deepEqual([first3.moved.length, first3.more], [3, true]);
-    assert.equal((await f.jobs.renew({ session: 'ses_1' })).lost, true);
+    assert.equal((await f.renew('ses_1')).lost, true);
     const next3 = await f.sweep({ limit: 3 });
     assert.deepEqual([next3.moved.length, next3.more], [3, true]);
     const rest = await f.sweep({ limit: 3 });
@@ -106,16 +106,16 @@ export const passingTimeCases: Cases = {
     assert.deepEqual(eventsOf(moved), ['requeued_after_restart']);
     assert.deepEqual(await f.jobs.reapSession({ session: 'ses_1' }), []);
     assert.deepEqual(await f.jobs.reapSession({ session: 'ses_unknown' }), []);
-    assert.equal((await f.jobs.renew({ session: 'ses_2' })).lost, false);
+    assert.equal((await f.renew('ses_2')).lost, false);
   },
 
   'a closed session is gone, but one that still holds a lease stays to be reaped': async (f) => {
     const claimed = await f.running('ses_1');
     await f.jobs.closeSession({ session: 'ses_1' });
-    assert.equal((await f.jobs.renew({ session: 'ses_1' })).lost, false);
+    assert.equal((await f.renew('ses_1')).lost, false);
     await f.complete(claimed);
     await f.jobs.closeSession({ session: 'ses_1' });
-    assert.equal((await f.jobs.renew({ session: 'ses_1' })).lost, true);
+    assert.equal((await f.renew('ses_1')).lost, true);
     await f.jobs.closeSession({ session: 'ses_1' });
   },
 
@@ -130,7 +130,7 @@ export const passingTimeCases: Cases = {
       [['queued', 'timeout', 'ses_1']],
     );
     const { jobId, token } = claimed;
-    assert.deepEqual((await f.jobs.renew({ session: 'ses_1' })).revoked, [{ jobId, token }]);
+    assert.deepEqual((await f.renew('ses_1')).revoked, [{ jobId, token }]);
     assert.deepEqual(await f.complete(claimed), { refused: 'lease_lost' });
     const [entry] = (await f.job(jobId)).errors;
     assert.deepEqual([entry?.limitMs, entry?.elapsedMs], [300, 300 + 2 * GRACE_MS]);
@@ -177,6 +177,6 @@ export const passingTimeCases: Cases = {
     assert.match(refused, /another machine/);
     f.advance(LEASE_MS);
     await f.jobs.openSession(elsewhere);
-    assert.equal(first([await f.jobs.renew({ session: 'ses_2' })]).lost, false);
+    assert.equal(first([await f.renew('ses_2')]).lost, false);
   },
 };

@@ -24,7 +24,7 @@ ORDER BY l.lane;
 -- their deadline stay where they are and are given without a token.
 WITH alive AS MATERIALIZED (
   SELECT claimcheck.now_ms() AS now FROM claimcheck.sessions
-  WHERE session = :session AND reaped_at IS NULL FOR SHARE
+  WHERE session = :session AND reaped_at IS NULL AND claims_after < :serial FOR SHARE
 ), picked AS MATERIALIZED (
   SELECT r.* FROM alive a
   CROSS JOIN unnest(:lanes::integer[], :shares::integer[], :ranks::integer[], :places::bigint[], :jobs::bigint[])

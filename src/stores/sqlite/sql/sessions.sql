@@ -4,7 +4,7 @@ WHERE host <> :host AND reaped_at IS NULL AND expires_at > :now
 LIMIT 1;
 
 -- name: find
-SELECT session, lease_ms, expires_at, reaped_at FROM sessions WHERE session = :session;
+SELECT session, lease_ms, expires_at, reaped_at, claims_after FROM sessions WHERE session = :session;
 
 -- name: open
 INSERT INTO sessions (session, worker, host, lease_ms, expires_at)
@@ -15,7 +15,13 @@ ON CONFLICT (session) DO UPDATE SET lease_ms = :lease_ms, expires_at = :expires_
 UPDATE sessions SET expires_at = lease_ms + :now WHERE session = :session AND reaped_at IS NULL;
 
 -- name: revoked
-DELETE FROM revocations WHERE session = :session RETURNING job_id, token;
+SELECT job_id, token FROM revocations WHERE session = :session;
+
+-- name: forgetHeard
+DELETE FROM revocations WHERE session = :session AND token = :token;
+
+-- name: closeClaims
+UPDATE sessions SET claims_after = :serial WHERE session = :session AND reaped_at IS NULL;
 
 -- name: forgetRevoked
 DELETE FROM revocations WHERE session = :session;
