@@ -1,0 +1,161 @@
+/**
+ * One process of one system: `node bench/driver.mjs NAME`, started and told what to do by lib/child.mjs.
+ *
+ * All systems, ours among them, are driven by this program, so that each pays the same for being measured. It speaks over the
+ * channel to its parent: `{ id, verb, args }` is answered by `{ id, result }` or `{ id, error }`, and while jobs run it tells
+ * every few milliseconds how many of their functions have run.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuMs, nowMs } from './lib/clock.mjs';
+import { payload, payloads } from './lib/payloads.mjs';
+import { percentiles } from './lib/stats.mjs';
+import { SYSTEMS } from './systems/index.mjs';
+
+/** @import { Mark, OpenOptions, Payload, Run, System, SystemModule } from './types.ts' */
+
+const MARK_EVERY = 100;
+const TELL_MS = 5;
+const LOOK_MS = 2;
+const BATCH = 1000;
+
+const name = process.argv[2] ?? '';
+/** @type {System} */
+let system;
+/** @type {Mark[]} */
+const marks = [];
+/** When each job's function started, less when it was handed in. @type {number[]} */
+const waitedMs = [];
+let ran = 0;
+let told = 0;
+
+function mark() {
+  marks.push({ atMs: nowMs(), ran, cpuMs: cpuMs() });
+}
+
+function count() {
+  ran += 1;
+  if (ran % MARK_EVERY === 0) mark();
+}
+
+const ARTIFACT = { summary: 'a'.repeat(1010) };
+
+/** What the jobs do, by name. @type {Record<string, (ms: number) => Run>} */
+const FUNCTIONS = {
+  nothing: () => () => {
+    count();
+    return null;
+  },
+  artifact: () => () => {
+    count();
+    return ARTIFACT;
+  },
+  latency: () => ({ sentMs = 0 }) => {
+    waitedMs.push(nowMs() - sentMs);
+    count();
+    return null;
+  },
+  sleep: (ms) => async () => {
+    await sleep(ms);
+    count();
+    return null;
+  },
+};
+
+function tell() {
+  if (ran === told) return;
+  told = ran;
+  process.send?.({ ran });
+}
+
+const verbs = {
+  /** @param {OpenOptions} options */
+  async open(options) {
+    const { module: file, preset } = SYSTEMS[name] ?? failed(`there is no system ${name}`);
+    const { open } = /** @type {SystemModule} */ (await import(`./systems/${file}`));
+    system = await open({ ...preset, ...options });
+  },
+
+  /** Hands in `jobs` in the fastest way there is. @param {{ jobs: number }} args */
+  async fill({ jobs }) {
+    for (let left = jobs; left > 0; left -= BATCH) {
+      const batch = payloads(Math.min(left, BATCH));
+      await (system.enqueueMany?.(batch) ?? Promise.all(batch.map((one) => system.enqueue(one))));
+    }
+  },
+
+  /** `callers` hand in `jobs` one by one, each waiting for its own answer. @param {{ jobs: number, callers: number }} args */
+  async enqueue({ jobs, callers }) {
+    /** @type {number[]} */
+    const tookMs = [];
+    let left = jobs;
+    const caller = async () => {
+      while (left > 0) {
+        left -= 1;
+        const fromMs = nowMs();
+        await system.enqueue(payload());
+        tookMs.push(nowMs() - fromMs);
+      }
+    };
+    const spent = await spending(() => Promise.all(Array.from({ length: callers }, caller)));
+    return { ...spent, jobs, ...percentiles(tookMs) };
+  },
+
+  /** One caller hands in batches. @param {{ jobs: number, batch: number }} args */
+  async enqueueBatches({ jobs, batch }) {
+    const { enqueueMany } = system;
+    if (enqueueMany === null) return null;
+    const batches = Array.from({ length: jobs / batch }, () => payloads(batch));
+    const spent = await spending(async () => {
+      for (const one of batches) await enqueueMany(one);
+    });
+    return { ...spent, jobs };
+  },
+
+  /** Hands in one job every so often. @param {{ jobs: number, everyMs: number }} args */
+  async trickle({ jobs, everyMs }) {
+    for (let sent = 0; sent < jobs; sent += 1) {
+      await Promise.all([system.enqueue({ ...payload(), sentMs: nowMs() }), sleep(everyMs)]);
+    }
+  },
+
+  /** @param {{ job: string, ms?: number }} args */
+  async work({ job, ms = 0 }) {
+    const make = FUNCTIONS[job] ?? failed(`there is no function ${job}`);
+    mark();
+    setInterval(tell, TELL_MS).unref();
+    await system.work(make(ms));
+  },
+
+  /** Resolves once nothing is left in the store. */
+  async drained() {
+    while (!(await system.isDrained())) await sleep(LOOK_MS);
+    mark();
+    return nowMs();
+  },
+
+  report: async () => ({ marks, waitedMs, peakMb: process.resourceUsage().maxRSS / 1024 }),
+
+  close: async () => {
+    await system.close();
+  },
+};
+
+/** @param {() => Promise<unknown>} body */
+async function spending(body) {
+  const from = { atMs: nowMs(), cpuMs: cpuMs() };
+  await body();
+  return { fromMs: from.atMs, toMs: nowMs(), cpuMs: cpuMs() - from.cpuMs };
+}
+
+/** @param {string} message @returns {never} */
+function failed(message) {
+  throw new Error(message);
+}
+
+process.on('message', (/** @type {{ id: number, verb: keyof typeof verbs, args: never }} */ { id, verb, args }) => {
+  verbs[verb](args).then(
+    (result) => process.send?.({ id, result }),
+    (error) => process.send?.({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+  );
+});
+process.on('disconnect', () => process.exit());

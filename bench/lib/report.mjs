@@ -1,0 +1,69 @@
+/** What a run prints. */
+import { SYSTEMS } from '../systems/index.mjs';
+import { medianOf } from './judge.mjs';
+import { spread } from './stats.mjs';
+
+/** @import { Row } from './judge.mjs' */
+/** @import { Outcome } from './race.mjs' */
+
+/** The first metric with its spread, and the medians of the others. @param {Outcome} outcome */
+export function outcomeTable(outcome) {
+  const systems = Object.keys(outcome.numbers);
+  const metrics = [...new Set(systems.flatMap((system) => Object.keys(outcome.numbers[system]?.[0] ?? {})))];
+  const [main = '', ...others] = metrics;
+  const rows = systems.map((system) => {
+    const values = (outcome.numbers[system] ?? []).map((one) => one[main] ?? null);
+    const { median, min, max } = spread(values.filter((one) => one !== null));
+    const rest = others.map((metric) => short(medianOf(outcome, system, metric)));
+    return [system, short(median), `${short(min)} - ${short(max)}`, ...rest];
+  });
+  const failures = Object.entries(outcome.failures).map(
+    ([system, why]) => `  ${system} is left out: ${why.split('\n')[0]}`,
+  );
+  const title = `${outcome.name}, ${outcome.store}`;
+  return [title, ...columns([['', main, 'min - max', ...others], ...rows]), ...failures].join('\n');
+}
+
+/** @param {readonly Row[]} rows */
+export function rowTable(rows) {
+  const head = ['case', 'store', 'metric', 'ours', 'best peer', 'ratio', 'floor', 'ratio', 'goal', ''];
+  const lines = rows.map((row) => [
+    row.case,
+    row.store,
+    row.metric,
+    short(row.ours),
+    row.best_peer === null ? '-' : `${short(row.best_peer.value)} ${row.best_peer.name}`,
+    short(row.ratio_peer),
+    short(row.floor),
+    short(row.ratio_floor),
+    row.goal ?? '-',
+    row.holds === null ? '' : row.holds ? 'holds' : 'FALLS SHORT',
+  ]);
+  return columns([head, ...lines]).join('\n');
+}
+
+/** What each system of a run keeps, and what it does not. @param {ReadonlySet<string>} systems */
+export function keepings(systems) {
+  return Object.entries(SYSTEMS)
+    .filter(([name]) => systems.has(name))
+    .map(([name, { keeps, lacks }]) => `${name}: keeps ${keeps}${lacks === '' ? '' : `; not ${lacks}`}`)
+    .join('\n');
+}
+
+/** Three digits that matter. @param {number | null} value */
+function short(value) {
+  if (value === null) return '-';
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en');
+  return String(Number(value.toPrecision(3)));
+}
+
+/** @param {readonly (readonly string[])[]} rows */
+function columns(rows) {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
