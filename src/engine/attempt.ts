@@ -151,7 +151,8 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     this.#timer();
     this.#graceTimer?.();
     const ended = { result, cause: this.#cause, elapsedMs: this.#elapsedMs() };
-    const outcome = await outcomeFor(this.job, ended, this);
+    const concluded = outcomeFor(this.job, ended, this);
+    const outcome = concluded instanceof Promise ? await concluded : concluded; // mostly known: no turn is spent
     if (outcome !== null) await this.#deps.settle(this.job, outcome, blobsOf(outcome, this.keeper.inline));
   }
 

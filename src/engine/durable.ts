@@ -9,9 +9,14 @@ import type { ClaimedJob, InlineBlob } from '../ports/job-store.ts';
 import type { EngineSettings } from './settings.ts';
 
 export interface Keeper {
-  /** @param name the last part of the key; one of the server's own */
+  /**
+   * Keeps bytes that are small enough to travel with the settlement; null where they are not.
+   * @param name the last part of the key; one of the server's own
+   */
+  keepInline(kind: Kind, name: string, body: Uint8Array, mediaType: string): ArtifactRef | null;
+  /** Keeps bytes of any size. */
   keep(
-    kind: 'artifacts' | 'evidence',
+    kind: Kind,
     name: string,
     body: Uint8Array | AsyncIterable<Uint8Array>,
     mediaType: string,
@@ -20,20 +25,30 @@ export interface Keeper {
   inline: InlineBlob[];
 }
 
+type Kind = 'artifacts' | 'evidence';
+
 export function createKeeper(
   blobs: BlobStore,
   { jobId, token }: Pick<ClaimedJob, 'jobId' | 'token'>,
   { inlineBytes, maxOutputBytes }: Pick<EngineSettings, 'inlineBytes' | 'maxOutputBytes'>,
 ): Keeper {
   const inline: InlineBlob[] = [];
+  const uriOf = (kind: Kind, name: string) => `${kind}/${jobId}/${token}/${name}`;
+
+  function keepInline(kind: Kind, name: string, body: Uint8Array, mediaType: string): ArtifactRef | null {
+    if (body.byteLength > inlineBytes) return null;
+    const uri = uriOf(kind, name);
+    inline.push({ uri, bytes: body, mediaType });
+    return { uri, sha256: sha256(body), bytes: body.byteLength, mediaType };
+  }
+
   return {
     inline,
+    keepInline,
     async keep(kind, name, body, mediaType) {
-      const uri = `${kind}/${jobId}/${token}/${name}`;
-      if (body instanceof Uint8Array && body.byteLength <= inlineBytes) {
-        inline.push({ uri, bytes: body, mediaType });
-        return { uri, sha256: sha256(body), bytes: body.byteLength, mediaType };
-      }
+      const small = body instanceof Uint8Array ? keepInline(kind, name, body, mediaType) : null;
+      if (small !== null) return small;
+      const uri = uriOf(kind, name);
       const stored = await blobs.put({ uri, body, maxBytes: maxOutputBytes });
       return { uri, ...stored, mediaType };
     },

@@ -18,12 +18,26 @@ export interface OutcomeDeps {
   maxOutputBytes: number;
 }
 
-/** The artifact is durable, or travels with the settlement, when this resolves. */
-export async function outcomeOf(ran: Ran, elapsedMs: number, deps: OutcomeDeps): Promise<Outcome> {
+const OUTPUT = ['artifacts', 'output.json'] as const;
+const OUTPUT_TYPE = 'application/json';
+
+/** The artifact is durable, or travels with the settlement, when this resolves; at once where it is small. */
+export function outcomeOf(ran: Ran, elapsedMs: number, deps: OutcomeDeps): Outcome | Promise<Outcome> {
   if (ran.thrown !== undefined) return failed(ran.thrown, elapsedMs, deps);
+  const artifact = deps.keeper.keepInline(...OUTPUT, ran.output, OUTPUT_TYPE);
+  return artifact === null
+    ? largeOutcome(ran, elapsedMs, deps)
+    : { type: 'complete', artifact, artifacts: ran.artifacts };
+}
+
+async function largeOutcome(
+  { output, artifacts }: Extract<Ran, { output: Uint8Array }>,
+  elapsedMs: number,
+  deps: OutcomeDeps,
+): Promise<Outcome> {
   try {
-    const artifact = await deps.keeper.keep('artifacts', 'output.json', ran.output, 'application/json');
-    return { type: 'complete', artifact, artifacts: ran.artifacts };
+    const artifact = await deps.keeper.keep(...OUTPUT, output, OUTPUT_TYPE);
+    return { type: 'complete', artifact, artifacts };
   } catch (error) {
     deps.log.error({ error_name: nameOf(error) }, 'the artifact could not be stored');
     return failed({ code: 'upstream_unavailable', text: inspect(error) }, elapsedMs, deps);

@@ -14,6 +14,7 @@ import type { Keeper } from './durable.ts';
 import { createNamedArtifacts } from './named-artifacts.ts';
 import type { NamedArtifacts } from './named-artifacts.ts';
 import { validate } from './schema.ts';
+import type { Validated } from './schema.ts';
 import { workflowLog } from './workflow-log.ts';
 import type { InputFile, RunContext, WorkflowDefinition } from './workflow.ts';
 
@@ -38,9 +39,11 @@ const NOTE_LIMIT = 200;
 export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps: RunDeps): Promise<Ran> {
   try {
     const { definition } = workflow;
+    const checked = checkedInput(definition, job);
+    const input: unknown = checked instanceof Promise ? await checked : checked;
     let artifacts: NamedArtifacts | null = null;
     const context: Omit<RunContext<unknown>, keyof typeof ON_DEMAND> & { [DEPS]: RunDeps } = {
-      input: await checkedInput(definition, job),
+      input,
       file: job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef),
       model: deps.model,
       progress: (fraction, note) =>
@@ -55,12 +58,13 @@ export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps
       [DEPS]: deps,
     };
     Object.defineProperties(context, ON_DEMAND);
-    const output = await checkedOutput(
-      definition,
-      await definition.run(context as unknown as RunContext<unknown>),
-      deps.maxOutputBytes,
-    );
-    return { output, artifacts: (await (artifacts as NamedArtifacts | null)?.all()) ?? [] };
+    const returned = await definition.run(context as unknown as RunContext<unknown>);
+    refuseUnlessJson(returned, returned);
+    const validated = validate(definition.output, returned);
+    const result = validated instanceof Promise ? await validated : validated;
+    const output = encodeOutput(result, returned, deps.maxOutputBytes);
+    const named = artifacts as NamedArtifacts | null;
+    return { output, artifacts: named === null ? [] : await named.all() };
   } catch (error) {
     const thrown = classify(error);
     // a stack of our own explains nothing that the issues do not
@@ -92,13 +96,19 @@ const ON_DEMAND = {
 /** The function returned, and what it returned is not what its schema says. */
 class RefusedOutputError extends MalformedOutputError {}
 
-async function checkedInput({ input }: WorkflowDefinition, job: ClaimedJob): Promise<unknown> {
+/** At once, without a promise, where the schema answers so. @throws InvalidInputError */
+function checkedInput({ input: schema }: WorkflowDefinition, { input }: ClaimedJob): unknown {
   // an absent input is stored as null: a schema may mean either
-  const candidates = job.input === null ? [undefined, null] : [job.input];
-  for (const candidate of candidates) {
-    const validated = await validate(input, candidate);
-    if (validated.issues === null) return validated.value;
-  }
+  const validated = validate(schema, input ?? undefined);
+  const orNull = (result: Validated) =>
+    result.issues !== null && input === null ? validate(schema, null) : result;
+  if (validated instanceof Promise) return validated.then(orNull).then(validInput);
+  const settled = orNull(validated);
+  return settled instanceof Promise ? settled.then(validInput) : validInput(settled);
+}
+
+function validInput(validated: Validated): unknown {
+  if (validated.issues === null) return validated.value;
   throw new InvalidInputError("The input no longer matches the workflow's schema.");
 }
 
@@ -120,21 +130,12 @@ async function collect(stream: Readable): Promise<Uint8Array> {
 }
 
 /** The output as JSON text, exactly what the schema let pass. @throws MalformedOutputError, OutputTooLargeError */
-async function checkedOutput(
-  { output }: WorkflowDefinition,
-  value: unknown,
-  maxBytes: number,
-): Promise<Uint8Array> {
-  refuseUnlessJson(value, value);
-  const validated = await validate(output, value);
+function encodeOutput(validated: Validated, raw: unknown, maxBytes: number): Uint8Array {
   if (validated.issues !== null) {
     const { issues } = validated;
-    throw new RefusedOutputError("The output does not match the workflow's schema.", {
-      raw: value,
-      issues,
-    });
+    throw new RefusedOutputError("The output does not match the workflow's schema.", { raw, issues });
   }
-  refuseUnlessJson(validated.value, value);
+  refuseUnlessJson(validated.value, raw);
   return encodeJson(validated.value, maxBytes);
 }
 

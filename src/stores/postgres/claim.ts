@@ -102,6 +102,8 @@ class Claims {
     }
     const waiting = lanes.filter((lane) => lane.waiting > 0);
     const shares = waiting.map(shareOf);
+    const [only] = shares;
+    if (only !== undefined && lanes.length === 1) return [{ ...only, share: limit }];
     this.#tenantTurns.take(byTenant(shares), limit, (tenant, part) =>
       this.#turnsOf(tenant.key).take(tenant.lanes, part, (lane, most) => {
         const given = Math.min(most, lane.waiting - lane.share);

@@ -1,23 +1,25 @@
 -- name: look
--- Which lanes have something ready behind their marks, and how much of it, up to what is asked for.
-SELECT l.lane, l.tenant, l.workflow, l.version, l.output_schema_sha256,
-  m.rank, m.place, m.job, (
+-- Which lanes have something ready behind their marks, and how much of it, up to what is asked for; where there is but one lane,
+-- only whether: it need not share.
+WITH known AS MATERIALIZED (
+  SELECT l.*, m.rank, m.place, m.job FROM unnest(
+    string_to_array(:workflows, E'\x1e', ''), string_to_array(:versions, E'\x1e', ''), string_to_array(:schemas, E'\x1e', '')
+  ) AS w(workflow, version, schema)
+  JOIN claimcheck.lanes l
+    ON l.workflow = w.workflow AND l.version = w.version AND l.output_schema_sha256 = w.schema
+  LEFT JOIN unnest(:mark_lanes::integer[], :mark_ranks::integer[], :mark_places::bigint[], :mark_jobs::bigint[])
+    AS m(lane, rank, place, job) ON m.lane = l.lane
+)
+SELECT k.lane, k.tenant, k.workflow, k.version, k.output_schema_sha256, k.rank, k.place, k.job, (
     SELECT count(*) FROM (
       SELECT FROM claimcheck.ready r
-      WHERE r.lane = l.lane
-        AND (r.rank, r.place, r.job) > (coalesce(m.rank, -1000), coalesce(m.place, 0), coalesce(m.job, 0))
-      LIMIT :limit::bigint
+      WHERE r.lane = k.lane
+        AND (r.rank, r.place, r.job) > (coalesce(k.rank, -1000), coalesce(k.place, 0), coalesce(k.job, 0))
+      LIMIT CASE WHEN (SELECT count(*) FROM known) = 1 THEN 1 ELSE :limit::bigint END
     ) AS part
   ) AS waiting,
   (SELECT min(due) <= claimcheck.now_ms() FROM claimcheck.scheduled) AS promote
-FROM unnest(
-  string_to_array(:workflows, E'\x1e', ''), string_to_array(:versions, E'\x1e', ''), string_to_array(:schemas, E'\x1e', '')
-) AS w(workflow, version, schema)
-JOIN claimcheck.lanes l
-  ON l.workflow = w.workflow AND l.version = w.version AND l.output_schema_sha256 = w.schema
-LEFT JOIN unnest(:mark_lanes::integer[], :mark_ranks::integer[], :mark_places::bigint[], :mark_jobs::bigint[])
-  AS m(lane, rank, place, job) ON m.lane = l.lane
-ORDER BY l.lane;
+FROM known k ORDER BY k.lane;
 
 -- name: take
 -- The session's row is locked against being reaped until the leases are there: a reaper that comes later finds them. Jobs past
