@@ -70,3 +70,21 @@ it('a batch ends where its weight would pass the limit, and an item heavier than
   expect(await Promise.all(written)).toEqual(['AA', 'BBB', 'C', 'DDDDDDDD', 'E']);
   expect(batches).toEqual([['aa', 'bbb'], ['c'], ['dddddddd'], ['e']]);
 });
+
+it('refuses what comes while too much waits, and takes more once that is under way', async () => {
+  const { gates, commit, nextTurn } = gatedCommit();
+  const write = groupCommit(commit, { maxWeight: 100, maxWaiting: 4, weigh: (item) => item.length });
+  const underway = write('heavier than may wait');
+  await nextTurn();
+  const waiting = [write('aa'), write('bb')];
+  await expect(write('c')).rejects.toBeInstanceOf(StoreUnavailableError);
+  gates[0]?.();
+  await underway;
+  await nextTurn();
+  const later = write('c');
+  gates[1]?.();
+  expect(await Promise.all(waiting)).toEqual(['AA', 'BB']);
+  await nextTurn();
+  gates[2]?.();
+  expect(await later).toBe('C');
+});

@@ -2,17 +2,31 @@
  * Group commit: what is asked for while one transaction is under way shares the next. Each caller's promise
  * settles with its own result after the commit that held it.
  *
+ * A caller is lost with the process as long as its promise is open: nothing of it is told to be written. What waits is bounded,
+ * so that a store which stalls costs callers an error and not the process its memory.
+ *
  * A fault of the store is everybody's. Any other error is the fault of some item: the transaction was undone, so each
  * item is written alone, and the error reaches its own caller only.
  */
+import { StoreUnavailableError } from '../ports/job-store.ts';
 import { isPassing } from './faults.ts';
+
+interface GroupCommitOptions<Item> {
+  /** Of one commit; an item heavier than that goes alone. */
+  maxWeight: number;
+  /** Of all items that wait for their commit to begin; beyond it they are refused as unavailable. Unbounded by default. */
+  maxWaiting?: number;
+  /** 1 by default. */
+  weigh?: (item: Item) => number;
+}
 
 export function groupCommit<Item, Result>(
   commit: (items: Item[]) => Promise<Result[]>,
-  options: { maxWeight: number; weigh?: (item: Item) => number },
+  options: GroupCommitOptions<Item>,
 ): (item: Item) => Promise<Result> {
-  const weigh = options.weigh ?? (() => 1);
+  const { maxWeight, maxWaiting = Number.POSITIVE_INFINITY, weigh = () => 1 } = options;
   const waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
+  let waitingWeight = 0;
   let underway = false;
 
   /** At least one item, and as many more as the weight allows. */
@@ -20,10 +34,12 @@ export function groupCommit<Item, Result>(
     let weight = 0;
     let count = 0;
     for (const { item } of waiting) {
-      weight += weigh(item);
-      if (count > 0 && weight > options.maxWeight) break;
+      const own = weigh(item);
+      if (count > 0 && weight + own > maxWeight) break;
+      weight += own;
       count += 1;
     }
+    waitingWeight -= weight;
     return waiting.splice(0, count);
   }
 
@@ -47,7 +63,11 @@ export function groupCommit<Item, Result>(
 
   return (item) =>
     new Promise((resolve, reject) => {
+      const weight = weigh(item);
+      if (waiting.length > 0 && waitingWeight + weight > maxWaiting)
+        return reject(new StoreUnavailableError('more waits to be written than the store takes'));
       waiting.push({ item, resolve, reject });
+      waitingWeight += weight;
       if (underway) return;
       underway = true;
       setImmediate(() => void drain()); // callers of the same turn of the event loop share the first commit too

@@ -24,15 +24,20 @@ interface IntakeDeps {
   newId: () => string;
 }
 
-const COMMIT_JOBS = 1000;
+/** What a job takes in memory besides its input, roughly. */
+const JOB_BYTES = 1000;
+const COMMIT_BYTES = 2 * 1024 ** 2;
+/** Some seconds of what a store takes; more than that is refused, to be asked for again later. */
+const WAITING_BYTES = 64 * 1024 ** 2;
 const MAX_LABELS = 32;
 const LABEL_KEY = /^[A-Za-z0-9._-]{1,64}$/;
 const LABEL_VALUE_LIMIT = 256;
 
 export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enqueueBatch'> {
   const commit = groupCommit((requests: NewJob[][]) => deps.store.enqueue(requests), {
-    maxWeight: COMMIT_JOBS,
-    weigh: (jobs) => jobs.length,
+    maxWeight: COMMIT_BYTES,
+    maxWaiting: WAITING_BYTES,
+    weigh: (jobs) => jobs.reduce((bytes, { inputJson }) => bytes + JOB_BYTES + inputJson.length, 0),
   });
 
   async function write(

@@ -66,8 +66,10 @@ function movedFields(moved: Moved): object {
 
 /** Workflows log here too, and a wrong argument from plain JavaScript must not cost them their attempt. */
 function adapt(logger: pino.Logger): Log {
-  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: unknown, message: unknown) =>
-    logger[level](allowed(fields), textOf(typeof fields === 'string' ? fields : message));
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: unknown, message: unknown) => {
+    if (logger.isLevelEnabled(level))
+      logger[level](allowed(fields), textOf(typeof fields === 'string' ? fields : message));
+  };
   return {
     debug: at('debug'),
     info: at('info'),
