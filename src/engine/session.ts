@@ -40,7 +40,7 @@ export interface Session {
 }
 
 /** A cancel must reach its attempt within two seconds even where its hint is lost. */
-const MAX_BEAT_MS = 1000;
+const MAX_BEAT_MS = 1500;
 
 export function createSession(deps: SessionDeps): Session {
   const beatMs = Math.min(MAX_BEAT_MS, deps.leaseMs / 5);

@@ -65,6 +65,8 @@ export interface Worker {
 /** How often an idle worker asks by itself. */
 const POLL_MS = 500;
 const MIN_PAUSE_MS = 5;
+/** The first of many jobs do not wait until the last is claimed. */
+const CLAIM_JOBS = 500;
 /** How long a stopping worker waits for the store to take its last words, and then its goodbye. */
 const LAST_WORDS_MS = 2000;
 const GOODBYE_MS = 1000;
@@ -189,7 +191,8 @@ async function claimLoop(deps: WorkerDeps, parts: Parts, stopping: AbortSignal):
   let failures = 0;
   while (!stopping.aborted) {
     try {
-      await parts.pause.wait(await claimOnce(deps, parts), stopping);
+      const pauseMs = await claimOnce(deps, parts);
+      if (pauseMs > 0) await parts.pause.wait(pauseMs, stopping);
       failures = 0;
     } catch (error) {
       parts.reconciler.doubt();
@@ -206,8 +209,9 @@ async function claimOnce({ store, workflows, name, announce }: WorkerDeps, parts
   const session = parts.session.id();
   if (session === null) return POLL_MS; // the open session wakes the loop
   await parts.reconciler.settle(session);
-  const limit = parts.caution.width() - parts.slots.taken();
-  if (limit <= 0) return POLL_MS;
+  const free = parts.caution.width() - parts.slots.taken();
+  if (free <= 0) return POLL_MS;
+  const limit = Math.min(free, CLAIM_JOBS);
   const serial = parts.reconciler.nextSerial();
   const claim = await store.claim({ session, worker: name, serial, lanes: workflows.lanes, limit });
   if (claim.lost) parts.session.lost(session);
@@ -215,7 +219,7 @@ async function claimOnce({ store, workflows, name, announce }: WorkerDeps, parts
   // where another session was opened meanwhile, what this claim brought has been recovered with the old one
   if (parts.session.id() === session) for (const job of claim.jobs) parts.begin(job, claim.now);
   if (claim.jobs.length === 0 && !claim.lost) parts.caution.idle();
-  if (claim.jobs.length === limit) return POLL_MS; // full: a slot that comes free wakes the loop
+  if (claim.jobs.length === limit) return limit < free ? 0 : POLL_MS; // full: a slot that comes free wakes the loop
   const nextDueMs = await store.nextDueInMs();
   return Math.max(MIN_PAUSE_MS, Math.min(POLL_MS, nextDueMs ?? POLL_MS));
 }
