@@ -4,6 +4,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { JobStore } from '../ports/job-store.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
 import type { Caller, EngineApi, Result } from './api.ts';
+import { groupCommit } from './group-commit.ts';
 import { createPause } from './pause.ts';
 import { invalid, noSuchJob, ok } from './refusals.ts';
 
@@ -15,6 +16,7 @@ interface ReaderDeps {
 
 /** How often a waiting reader looks by itself, since a wake-up may be lost. */
 const POLL_MS = 300;
+const LOOK_JOBS = 500;
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 500;
 
@@ -25,8 +27,13 @@ function isTerminal(status: Status): boolean {
 type Readers = Pick<EngineApi, 'status' | 'waitForChange' | 'job' | 'list'>;
 
 export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
+  // who asks while one look is under way shares the next
+  const look = groupCommit((asked: { tenant: string; jobId: string }[]) => store.statuses(asked), {
+    maxWeight: LOOK_JOBS,
+  });
+
   async function status({ tenant }: Caller, jobId: string): Promise<Result<StatusView>> {
-    const view = await store.status({ tenant, jobId });
+    const view = await look({ tenant, jobId });
     return view === null ? noSuchJob(jobId) : ok(view);
   }
 

@@ -194,7 +194,8 @@ export interface JobStore {
   /** Recovers the jobs of a session whose process is known to have ended. */
   reapSession(params: { session: string }): Promise<Moved[]>;
 
-  status(params: { tenant: string; jobId: string }): Promise<StatusView | null>;
+  /** For each that is asked for, in order; null where its tenant has no such job. */
+  statuses(asked: { tenant: string; jobId: string }[]): Promise<(StatusView | null)[]>;
 
   job(params: { tenant: string; jobId: string }): Promise<Job | null>;
 

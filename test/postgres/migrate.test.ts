@@ -39,7 +39,7 @@ it('a migration is applied once, and a second opening finds everything there', a
   const jobId = await f.enqueueOne();
   await first.close();
   const second = await open();
-  expect((await second.jobs.status({ tenant: 'default', jobId }))?.status).toBe('queued');
+  expect((await second.jobs.statuses([{ tenant: 'default', jobId }]))[0]?.status).toBe('queued');
   await second.close();
 });
 

@@ -13,9 +13,14 @@ export function texts(values: readonly (string | null)[]): string {
 
 /** As `texts`, for values that are no JSON: names that the server made itself. */
 export function names(values: readonly string[]): string {
-  const bad = values.find((value) => !isPlain(value) || value.includes(SEPARATOR));
+  const bad = values.find((value) => !isName(value));
   if (bad !== undefined) throw new Error(`${JSON.stringify(bad)} is no name that the server made`);
   return texts(values);
+}
+
+/** Whether a text may be one of `names`; what may not is the name of nothing. */
+export function isName(text: string): boolean {
+  return isPlain(text) && !text.includes(SEPARATOR);
 }
 
 /** For `:name::bigint[]` and the like. */

@@ -4,7 +4,7 @@ import type { LaneRow } from '../shared/lanes.ts';
 import { parsed } from '../shared/rows.ts';
 import { jobOf, statusOf } from '../shared/views.ts';
 import type { JobRow, StatusRow } from '../shared/views.ts';
-import { isPlain } from './columns.ts';
+import { isName, isPlain, names } from './columns.ts';
 import type { StoreContext } from './context.ts';
 import { prepared } from './statements.ts';
 
@@ -14,17 +14,22 @@ interface BlobRow {
   bytes: Uint8Array;
 }
 
-type ReadVerbs = Pick<JobStore, 'status' | 'job' | 'inlineBlob'>;
+type ReadVerbs = Pick<JobStore, 'statuses' | 'job' | 'inlineBlob'>;
 
 export function readVerbs({ connection }: StoreContext): ReadVerbs {
-  const sql = prepared<{ status: StatusRow & LaneRow; job: JobRow & LaneRow; inlineBlob: BlobRow }>(
+  const sql = prepared<{ statuses: StatusRow & LaneRow; job: JobRow & LaneRow; inlineBlob: BlobRow }>(
     connection,
     'reads',
   );
   return {
-    async status({ tenant, jobId }) {
-      const row = isPlain(jobId) ? await sql.status.get({ id: jobId, tenant }) : undefined;
-      return row === undefined ? null : statusOf(row, row);
+    async statuses(asked) {
+      const ids = new Set(asked.map(({ jobId }) => jobId).filter(isName));
+      const rows = ids.size === 0 ? [] : await sql.statuses.all({ ids: names([...ids]) });
+      const byId = new Map(rows.map((row) => [row.id, row]));
+      return asked.map(({ tenant, jobId }) => {
+        const row = byId.get(jobId);
+        return row?.tenant === tenant ? statusOf(row, row) : null;
+      });
     },
 
     async job({ tenant, jobId }) {

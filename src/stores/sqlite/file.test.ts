@@ -75,7 +75,7 @@ it('a migration is applied once, and a second opening finds everything there', a
   );
   await first.close();
   const second = await opened();
-  expect((await second.jobs.status({ tenant: 'default', jobId: id! }))?.status).toBe('queued');
+  expect((await second.jobs.statuses([{ tenant: 'default', jobId: id! }]))[0]?.status).toBe('queued');
   await second.close();
 });
 

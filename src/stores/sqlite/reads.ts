@@ -11,7 +11,7 @@ interface BlobRow {
   bytes: Uint8Array;
 }
 
-type ReadVerbs = Pick<JobStore, 'status' | 'job' | 'inlineBlob'>;
+type ReadVerbs = Pick<JobStore, 'statuses' | 'job' | 'inlineBlob'>;
 
 export function readVerbs({ connection, lanes }: StoreContext): ReadVerbs {
   const sql = prepared<{ status: StatusRow; job: JobRow; inlineBlob: BlobRow }>(connection.db, 'reads');
@@ -28,11 +28,13 @@ export function readVerbs({ connection, lanes }: StoreContext): ReadVerbs {
   }
 
   return {
-    status: ({ tenant, jobId }) =>
-      connection.read(() => {
-        const found = own(sql.status.get({ id: jobId }), jobId, tenant);
-        return found === null ? null : statusOf(found.row, found.lane);
-      }),
+    statuses: (asked) =>
+      connection.read(() =>
+        asked.map(({ tenant, jobId }) => {
+          const found = own(sql.status.get({ id: jobId }), jobId, tenant);
+          return found === null ? null : statusOf(found.row, found.lane);
+        }),
+      ),
 
     job: ({ tenant, jobId }) =>
       connection.read(() => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { NewJob } from '../../domain/accept.ts';
 import type { Failure, ReplayCommand } from '../../domain/decide.ts';
 import { fold } from '../../domain/fold.ts';
-import type { Job } from '../../domain/record.ts';
+import type { Job, StatusView } from '../../domain/record.ts';
 import type {
   Acted,
   ClaimedJob,
@@ -180,8 +180,12 @@ export class Fixture {
     return (await this.job(jobId)).events.map((event) => event.type);
   }
 
+  async status(jobId: string, tenant = TENANT): Promise<StatusView | null> {
+    return (await this.jobs.statuses([{ tenant, jobId }]))[0] ?? null;
+  }
+
   async statusOf(jobId: string): Promise<string | undefined> {
-    return (await this.jobs.status({ tenant: TENANT, jobId }))?.status;
+    return (await this.status(jobId))?.status;
   }
 }
 

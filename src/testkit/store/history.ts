@@ -175,7 +175,7 @@ class Life {
     const job = await this.#f.jobs.job({ tenant: TENANT, jobId });
     assert.ok(job);
     assertFolds(job);
-    const status = await this.#f.jobs.status({ tenant: TENANT, jobId });
+    const status = await this.#f.status(jobId);
     assert.equal(status?.seq, job.events.length);
     return job.status;
   }

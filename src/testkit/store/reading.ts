@@ -26,11 +26,28 @@ async function pages(f: Fixture, filter: JobFilter, limit: number): Promise<stri
 }
 
 export const readingCases: Cases = {
+  'statuses that are asked for together come in their order, each its own tenant’s': async (f) => {
+    const [one, two] = [await f.enqueueOne(), await f.enqueueOne()];
+    const asked = [
+      { tenant: TENANT, jobId: two },
+      { tenant: 'another', jobId: one },
+      { tenant: TENANT, jobId: 'job_none' },
+      { tenant: TENANT, jobId: one },
+      { tenant: TENANT, jobId: two },
+    ];
+    const views = await f.jobs.statuses(asked);
+    assert.deepEqual(
+      views.map((view) => view?.jobId ?? null),
+      [two, null, null, one, two],
+    );
+    assert.deepEqual(await f.jobs.statuses([]), []);
+  },
+
   'the status agrees with the record in every state': async (f) => {
     const jobId = await f.enqueueOne();
     const compare = async (expected: string) => {
       const job = await f.job(jobId);
-      const status = await f.jobs.status({ tenant: TENANT, jobId });
+      const status = await f.status(jobId);
       assert.equal(job.status, expected);
       const { workflow, attempt, artifact, updatedAt, events } = job;
       const view = { jobId, workflow, status: job.status, attempt, artifact, updatedAt, seq: events.length };
@@ -190,7 +207,7 @@ export const readingCases: Cases = {
     await f.store.close();
     const unavailable = { name: 'StoreUnavailableError' };
     await assert.rejects(f.jobs.ping(), unavailable);
-    await assert.rejects(f.jobs.status({ tenant: TENANT, jobId: 'job_1' }), unavailable);
+    await assert.rejects(f.status('job_1'), unavailable);
     await assert.rejects(f.jobs.enqueue([[f.newJob()]]), unavailable);
     assert.ok(first([f.store.description]).length > 0);
   },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Settlement } from '../../ports/job-store.ts';
-import { blob, completion, first, TENANT } from './fixture.ts';
+import { blob, completion, first } from './fixture.ts';
 import type { Cases } from './fixture.ts';
 
 export const settlingCases: Cases = {
@@ -129,7 +129,7 @@ export const settlingCases: Cases = {
       ],
     );
     assert.deepEqual([job.decision?.open, job.decision?.code], [true, 'upstream_unavailable']);
-    const status = await f.jobs.status({ tenant: TENANT, jobId });
+    const status = await f.status(jobId);
     assert.deepEqual(
       [status?.error?.code, status?.error?.attempt, status?.seq],
       ['upstream_unavailable', 2, 5],

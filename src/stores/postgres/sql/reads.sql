@@ -1,11 +1,11 @@
--- name: status
+-- name: statuses
 SELECT j.id, j.lane, j.number, j.status, j.attempt, j.artifact, j.updated_at, j.event_count, l.since, d.error,
   n.tenant, n.workflow, n.version, n.output_schema_sha256
 FROM claimcheck.jobs j
   JOIN claimcheck.lanes n ON n.lane = j.lane
   LEFT JOIN claimcheck.leases l ON l.job = j.number
   LEFT JOIN claimcheck.decisions d ON d.job = j.number
-WHERE j.id = :id AND n.tenant = :tenant;
+WHERE j.id = ANY (string_to_array(:ids, E'\x1e', ''));
 
 -- name: job
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.attempt, j.used, j.replays,
