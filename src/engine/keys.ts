@@ -5,6 +5,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ApiKey, KeyStore } from '../ports/key-store.ts';
 import type { EngineApi, KeyView } from './api.ts';
+import { groupCommit } from './group-commit.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'; // Crockford's base 32: none that is easily misread
 const ID_LENGTH = 10;
@@ -12,10 +13,22 @@ const SECRET_LENGTH = 26;
 const CHECK_LENGTH = 6;
 const FORM = /^ck_([0-9a-hjkmnp-tv-z]{10})_([0-9a-hjkmnp-tv-z]{26})([0-9a-hjkmnp-tv-z]{6})$/;
 
+const LOOK_KEYS = 1000;
+
 type Keys = Pick<EngineApi, 'authenticate' | 'createKey' | 'listKeys' | 'revokeKey'>;
 
 export function createKeys(deps: { keys: KeyStore; bootstrapKey: string | null; tenant: string }): Keys {
   const bootstrapDigest = deps.bootstrapKey === null ? null : digest(deps.bootstrapKey);
+
+  /** Requests that come with the same key while it is looked up share the next look. */
+  const find = groupCommit(
+    async (ids: string[]) => {
+      const found = new Map<string, ApiKey | null>();
+      for (const id of new Set(ids)) found.set(id, await deps.keys.find({ id }));
+      return ids.map((id) => found.get(id) ?? null);
+    },
+    { maxWeight: LOOK_KEYS },
+  );
 
   return {
     async authenticate(token) {
@@ -24,7 +37,7 @@ export function createKeys(deps: { keys: KeyStore; bootstrapKey: string | null; 
       }
       const parts = parseKey(token);
       if (parts === null) return null;
-      const key = await deps.keys.find({ id: parts.id });
+      const key = await find(parts.id);
       const expected = Buffer.from(key?.secretSha256 ?? '0'.repeat(64), 'hex');
       const same = timingSafeEqual(digest(parts.secret), expected);
       if (!same || key === null || key.revokedAt !== null) return null;
