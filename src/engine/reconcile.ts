@@ -34,7 +34,7 @@ export function createReconciler({ store, announce, slots, onLost }: ReconcilerD
     const { lost, gone, moved } = await store.reconcile({ session, serial, held: slots.tokens() });
     if (lost) onLost(session);
     announce(moved);
-    slots.end(new Set(gone), 'lease_lost');
+    slots.end(new Set(gone), 'revoked');
   }
 
   return {

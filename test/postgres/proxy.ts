@@ -1,64 +1,138 @@
-/** A TCP proxy in front of PostgreSQL: it can make connections look as if a pooler lent them, and hold back what passes. */
+/**
+ * A TCP proxy in front of PostgreSQL. It can make connections look as if a pooler lent them, cut one after the server has
+ * answered and before its client hears it, and let them die without a word, as when a machine goes.
+ */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { boundStatement, endsExchange, isError, isReady, messages } from './wire.ts';
 
 export interface Proxy {
   url: string;
-  /** From now on nothing passes any more, though connections stay open. */
-  hold(): void;
+  /**
+   * The next time that a client runs this prepared statement, the server does it and its answer is swallowed: the client's
+   * connection is cut instead. Resolves then. @throws Error where the server did not do it
+   */
+  cutAfter(statement: string): Promise<void>;
+  /** From now on the answers to this share of all statements are lost in the same way. @param random uniform in [0, 1) */
+  cutSome(share: number, random: () => number): void;
+  /** Connections made so far stay open, and nothing passes over them any more; new ones work. */
+  forget(): void;
   close(): void;
   /** All that clients have sent. */
   sent(): string;
 }
 
-const BACKEND_KEY_DATA = 'K'.charCodeAt(0);
+/** A statement to be cut, and what to do then. */
+interface Trap {
+  statement: string;
+  sprung: () => void;
+  failed: (error: Error) => void;
+}
+
+const NOBODY_WAITS = { sprung: () => {}, failed: () => {} };
+
+interface Shared {
+  traps: Trap[];
+  /** Springs a trap of its own at every statement that it says. */
+  chance: () => boolean;
+  sockets: Set<Socket>;
+  /** Links made before are dead. */
+  generation: number;
+  sent: string;
+  pooler: boolean;
+}
+
+const BACKEND_KEY_DATA = 'K';
 
 /** @param options `pooler`: clients are told another process id than their backend has, as a pooler does */
 export async function startProxy(target: string, options: { pooler?: boolean } = {}): Promise<Proxy> {
   const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
-  let held = false;
-  let sent = '';
-  const server = createServer((client) => {
-    const backend = connect(Number(port), hostname);
-    for (const [from, to] of [
-      [client, backend],
-      [backend, client],
-    ] as const) {
-      sockets.add(from);
-      from.on('error', () => to.destroy());
-      from.on('close', () => to.destroy());
-      from.on('data', (chunk) => {
-        if (held) return;
-        if (from === client) sent += chunk.toString('latin1');
-        if (options.pooler === true && from === backend) disguise(chunk);
-        to.write(chunk);
-      });
-    }
-  });
+  const pooler = options.pooler === true;
+  const shared: Shared = {
+    traps: [],
+    chance: () => false,
+    sockets: new Set(),
+    generation: 0,
+    sent: '',
+    pooler,
+  };
+  const server = createServer((client) => link(client, connect(Number(port), hostname), shared));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = new URL(target);
   url.port = `${(server.address() as AddressInfo).port}`;
   return {
     url: url.href,
-    hold: () => {
-      held = true;
+    cutAfter: (statement) =>
+      new Promise((sprung, failed) => void shared.traps.push({ statement, sprung, failed })),
+    cutSome: (share, random) => {
+      shared.chance = () => random() < share;
     },
-    sent: () => sent,
+    forget: () => {
+      shared.generation += 1;
+    },
+    sent: () => shared.sent,
     close() {
       server.close();
-      for (const socket of sockets) socket.destroy();
+      for (const socket of shared.sockets) socket.destroy();
     },
   };
 }
 
-/** Changes the process id in the message that opens a connection: 'K', its length of 12, the process id, a secret. */
-function disguise(chunk: Buffer): void {
-  for (let at = chunk.indexOf(BACKEND_KEY_DATA); at !== -1; at = chunk.indexOf(BACKEND_KEY_DATA, at + 1)) {
-    if (at + 9 > chunk.length || chunk.readInt32BE(at + 1) !== 12) continue;
-    chunk.writeInt32BE(1, at + 5);
-    return;
+/** One client and its backend. */
+function link(client: Socket, backend: Socket, shared: Shared): void {
+  const { generation } = shared;
+  const isDead = () => shared.generation !== generation;
+  const [fromClient, fromBackend] = [messages(true), messages(false)];
+  let asked = 0;
+  let answered = 0;
+  /** The trap that was met, and which answer it swallows. */
+  let caught: { trap: Trap; exchange: number; error: Error | null } | null = null;
+  for (const [from, to] of [
+    [client, backend],
+    [backend, client],
+  ] as const) {
+    shared.sockets.add(from);
+    from.setNoDelay(true); // messages are passed on one by one
+    from.on('error', () => to.destroy());
+    from.on('close', () => isDead() || to.destroy());
   }
+
+  client.on('data', (chunk) => {
+    if (isDead()) return;
+    shared.sent += chunk.toString('latin1');
+    for (const message of fromClient(chunk)) {
+      const trap = caught === null ? trapFor(boundStatement(message), shared) : null;
+      if (trap !== null) caught = { trap, exchange: asked + 1, error: null };
+      if (endsExchange(message)) asked += 1;
+      backend.write(message.bytes);
+    }
+  });
+
+  backend.on('data', (chunk) => {
+    if (isDead()) return;
+    for (const message of fromBackend(chunk)) {
+      if (caught?.exchange !== answered + 1) {
+        if (shared.pooler && message.type === BACKEND_KEY_DATA) message.bytes.writeInt32BE(1, 5);
+        client.write(message.bytes);
+      } else if (isError(message)) {
+        caught.error = new Error(`${caught.trap.statement} failed: ${message.bytes.toString('utf8', 5)}`);
+      }
+      if (!isReady(message)) continue;
+      answered += 1;
+      if (caught === null || answered < caught.exchange) continue;
+      client.destroy();
+      if (caught.error === null) caught.trap.sprung();
+      else caught.trap.failed(caught.error);
+      return;
+    }
+  });
+}
+
+function trapFor(statement: string | null, { traps, chance }: Shared): Trap | null {
+  if (statement === null) return null;
+  const index = traps.findIndex((one) => one.statement === statement);
+  if (index !== -1) return traps.splice(index, 1)[0] ?? null;
+  return chance() ? { statement, ...NOBODY_WAITS } : null;
 }
