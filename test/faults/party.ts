@@ -25,7 +25,7 @@ import { tempDir } from '../support/claimcheck.ts';
 
 const KEY = 'a-key-that-only-the-fault-tests-have-0123';
 
-export const SETTINGS = {
+const SETTINGS = {
   leaseMs: 1000,
   graceMs: 500,
   shutdownMs: 50,

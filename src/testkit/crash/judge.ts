@@ -23,12 +23,15 @@ export interface Judgement {
 /** Waits until no job is unfinished; false where that takes longer than `withinMs`. */
 export async function drained(store: Store, withinMs: number): Promise<boolean> {
   const end = performance.now() + withinMs;
-  while (performance.now() < end) {
-    const unfinished = await Promise.all([some(store, 'queued'), some(store, 'running')]);
-    if (!unfinished.includes(true)) return true;
-    await sleep(POLL_MS);
+  let quietLooks = 0;
+  // one look may miss a job that moves from the state that is read second to the one that was read first
+  while (quietLooks < 2) {
+    if (performance.now() > end) return false;
+    const unfinished = (await some(store, 'queued')) || (await some(store, 'running'));
+    quietLooks = unfinished ? 0 : quietLooks + 1;
+    if (quietLooks < 2) await sleep(POLL_MS);
   }
-  return false;
+  return true;
 }
 
 async function some(store: Store, status: 'queued' | 'running'): Promise<boolean> {
