@@ -85,6 +85,18 @@ describe('connections', () => {
     expect((await f.complete(claimed)).moved?.status).toBe('completed');
   });
 
+  it('that end at the very moment in which they are ready reject what was to use them, and nothing else', async () => {
+    const proxy = await startProxy(server.url);
+    const through = await open(proxy.url);
+    proxy.endNext();
+    // more at once than there are connections so far
+    const asked = await Promise.allSettled([1, 2, 3, 4].map(() => through.jobs.ping()));
+    const rejected = asked.filter((one) => one.status === 'rejected');
+    expect(rejected.map(({ reason }) => reason as Error)).toEqual([expect.objectContaining(UNAVAILABLE)]);
+    await through.close();
+    proxy.close();
+  });
+
   it('that cannot be made are said to be unavailable, at once and without a password', async () => {
     const closed = await startProxy(server.url);
     closed.close();

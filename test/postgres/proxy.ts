@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { boundStatement, endsExchange, isError, isReady, messages } from './wire.ts';
+import { boundStatement, endsExchange, farewell, isError, isReady, messages } from './wire.ts';
 
 export interface Proxy {
   url: string;
@@ -14,6 +14,8 @@ export interface Proxy {
    * connection is cut instead. Resolves then. @throws Error where the server did not do it
    */
   cutAfter(statement: string): Promise<void>;
+  /** The next connection is ended at the very moment in which it is ready, as by a server that is told to stop. */
+  endNext(): void;
   /** From now on the answers to this share of all statements are lost in the same way. @param random uniform in [0, 1) */
   cutSome(share: number, random: () => number): void;
   /** Connections made so far stay open, and nothing passes over them any more; new ones work. */
@@ -37,6 +39,8 @@ interface Shared {
   /** Springs a trap of its own at every statement that it says. */
   chance: () => boolean;
   sockets: Set<Socket>;
+  /** Ends the next connection. */
+  endsNext: boolean;
   /** Links made before are dead. */
   generation: number;
   sent: string;
@@ -53,6 +57,7 @@ export async function startProxy(target: string, options: { pooler?: boolean } =
     traps: [],
     chance: () => false,
     sockets: new Set(),
+    endsNext: false,
     generation: 0,
     sent: '',
     pooler,
@@ -66,6 +71,9 @@ export async function startProxy(target: string, options: { pooler?: boolean } =
     url: url.href,
     cutAfter: (statement) =>
       new Promise((sprung, failed) => void shared.traps.push({ statement, sprung, failed })),
+    endNext: () => {
+      shared.endsNext = true;
+    },
     cutSome: (share, random) => {
       shared.chance = () => random() < share;
     },
@@ -113,6 +121,11 @@ function link(client: Socket, backend: Socket, shared: Shared): void {
   backend.on('data', (chunk) => {
     if (isDead()) return;
     for (const message of fromBackend(chunk)) {
+      if (shared.endsNext && answered === 0 && isReady(message)) {
+        shared.endsNext = false;
+        client.end(Buffer.concat([message.bytes, farewell()])); // in one piece
+        return;
+      }
       if (caught?.exchange !== answered + 1) {
         if (shared.pooler && message.type === BACKEND_KEY_DATA) message.bytes.writeInt32BE(1, 5);
         client.write(message.bytes);

@@ -46,3 +46,12 @@ export function isReady({ type }: Message): boolean {
 export function isError({ type }: Message): boolean {
   return type === 'E';
 }
+
+/** What a server says to a connection that it ends for its administrator. */
+export function farewell(): Buffer {
+  const fields = ['SFATAL', 'VFATAL', 'C57P01', 'Mterminating connection due to administrator command'];
+  const body = Buffer.from(`${fields.map((field) => `${field}\0`).join('')}\0`);
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}

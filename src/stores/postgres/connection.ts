@@ -9,11 +9,14 @@
  * full, and a plan made for one is a disaster for the other. Behind a pooler a session's settings would reach somebody else,
  * so there are none. Which of the two it is shows in the backend's process id, which a pooler cannot pass on.
  * An acknowledgement is a commit on the disk, also where a role's settings would have it otherwise.
+ *
+ * A machine that goes says nothing: its connections stay open, and whatever is sent over them is never answered. So once
+ * a statement was not answered in time, every connection that has not been heard of since it was sent is replaced, too.
  */
 import { Pool, types as standardTypes } from 'pg';
 import type { ClientBase, ClientConfig, PoolClient } from 'pg';
 import { StoreUnavailableError } from '../../ports/job-store.ts';
-import { asStoreError, isContended, leavesConnectionUsable } from './errors.ts';
+import { asStoreError, isContended, isUnanswered, leavesConnectionUsable } from './errors.ts';
 import type { Prepared, SqlValue } from './statements.ts';
 
 /** One for each group commit, some for readers: what a process has in flight shares transactions. */
@@ -59,6 +62,10 @@ export class Connection {
   readonly #greeted = new WeakSet<ClientBase>();
   readonly #pooled = new WeakSet<ClientBase>();
   readonly #busy = new Set<PoolClient>();
+  readonly #heardAt = new WeakMap<ClientBase, number>();
+  readonly #onBreak: (() => void)[] = [];
+  /** When the last statement was sent that was not answered in time. */
+  #unansweredFrom = 0;
   #closing: Promise<void> | null = null;
 
   constructor(url: string, schema: string) {
@@ -68,13 +75,26 @@ export class Connection {
       max: POOL_SIZE,
       idleTimeoutMillis: IDLE_MS,
     });
-    this.#pool.on('error', () => {}); // an idle connection that broke is replaced when one is needed
+    // At once: a server that ends a connection as soon as it is ready says so before anybody has taken it.
+    this.#pool.on('connect', (client) => client.on('error', () => {})); // the statement under way hears of it as well
+    this.#pool.on('error', () => this.#broken()); // an idle connection that broke is replaced when one is needed
+  }
+
+  /** Calls `listener` where a connection broke: what answers next may be a standby, or a database that was restored. */
+  onBreak(listener: () => void): void {
+    this.#onBreak.push(listener);
   }
 
   /** @param on where it is somebody else's transaction: nothing is prepared there, tried again or translated */
   async run(statement: Prepared, values: SqlValue[], on?: Executor): Promise<Answer> {
-    const { text } = statement;
-    const query = { text, values, rowMode: 'array', types };
+    const { text, withinMs } = statement;
+    const query = {
+      text,
+      values,
+      rowMode: 'array',
+      types,
+      ...(withinMs === undefined ? {} : { query_timeout: withinMs }),
+    };
     if (on !== undefined) return (await on.query(query)) as Answer;
     const answer = await this.withClient((client: PoolClient & Executor) =>
       client.query(this.#pooled.has(client) ? query : { ...query, name: statement.name }),
@@ -101,7 +121,8 @@ export class Connection {
 
   async #once<T>(body: (client: PoolClient) => Promise<T>): Promise<T> {
     if (this.#closing !== null) throw new StoreUnavailableError('the store was closed');
-    const client = await this.#pool.connect();
+    const client = await this.#connect();
+    const from = performance.now();
     this.#busy.add(client);
     let usable = true;
     try {
@@ -109,15 +130,30 @@ export class Connection {
       return await body(client);
     } catch (error) {
       usable = leavesConnectionUsable(error);
+      if (isUnanswered(error)) this.#unansweredFrom = from;
+      if (!usable) this.#broken();
       throw error;
     } finally {
       this.#busy.delete(client);
+      if (usable) this.#heardAt.set(client, performance.now());
       client.release(!usable);
     }
   }
 
+  async #connect(): Promise<PoolClient> {
+    for (;;) {
+      const client = await this.#pool.connect();
+      const heardAt = this.#heardAt.get(client) ?? Number.POSITIVE_INFINITY;
+      if (heardAt >= this.#unansweredFrom) return client;
+      client.release(true);
+    }
+  }
+
+  #broken(): void {
+    for (const listener of this.#onBreak) listener();
+  }
+
   async #greet(client: ClientBase): Promise<void> {
-    client.on('error', () => {}); // the statement under way hears of it as well
     if (await isBehindPooler(client)) this.#pooled.add(client);
     else await client.query(PINNED);
     this.#greeted.add(client);

@@ -53,6 +53,11 @@ export function leavesConnectionUsable(error: unknown): boolean {
   return error instanceof DatabaseError && error.severity === 'ERROR';
 }
 
+/** The client gave up waiting, which is all that it knows: the server would have said why. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout';
+}
+
 /**
  * `error` as a caller of the store may expect it. Whatever does not come from the server comes from the way to it, except for
  * mistakes of our own.

@@ -1,4 +1,8 @@
-/** The lanes of the store. A lane's row never changes, so it is read once and remembered. */
+/**
+ * The lanes of the store. A lane's row never changes, so it is read once and remembered. Where a connection broke, it is
+ * read again before it is used again: a database that was restored, or a standby that lacked the last commits, may have
+ * given its number to another lane.
+ */
 import { nameOf } from '../shared/lanes.ts';
 import type { LaneName, LaneRow } from '../shared/lanes.ts';
 import type { Connection } from './connection.ts';
@@ -8,15 +12,21 @@ import { prepared } from './statements.ts';
 export class Lanes {
   readonly #sql;
   readonly #byNumber = new Map<number, LaneRow>();
+  /** Those of them that were read since a connection broke. */
+  readonly #fresh = new Set<number>();
   readonly #byName = new Map<string, LaneRow>();
 
   constructor(connection: Connection) {
     this.#sql = prepared<{ byNumbers: LaneRow; find: LaneRow; add: LaneRow }>(connection, 'lanes');
+    connection.onBreak(() => {
+      this.#fresh.clear();
+      this.#byName.clear();
+    });
   }
 
   /** The lanes of rows that were read, ready for `get`. */
   async learn(rows: readonly { lane: number }[]): Promise<void> {
-    const unknown = new Set(rows.map(({ lane }) => lane).filter((lane) => !this.#byNumber.has(lane)));
+    const unknown = new Set(rows.map(({ lane }) => lane).filter((lane) => !this.#fresh.has(lane)));
     if (unknown.size === 0) return;
     for (const row of await this.#sql.byNumbers.all({ lanes: numbers([...unknown]) })) this.#remember(row);
   }
@@ -52,6 +62,7 @@ export class Lanes {
 
   #remember(row: LaneRow): LaneRow {
     this.#byNumber.set(row.lane, row);
+    this.#fresh.add(row.lane);
     this.#byName.set(nameOf(row), row);
     return row;
   }

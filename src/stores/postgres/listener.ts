@@ -5,10 +5,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import type { QueryConfig } from 'pg';
 import { clientConfig, destroy, isBehindPooler } from './connection.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
+/** Nothing is heard over a connection that died without a word either, so now and then it is asked. */
+const PROBE_EVERY_MS = 10_000;
+const PROBE_ANSWER_MS = 3000;
 
 export interface Listener {
   close(): Promise<void>;
@@ -58,15 +62,23 @@ async function listenOnce(
   const ended = new Promise<void>((resolve) => void client.once('end', () => resolve()));
   const cut = () => destroy(client);
   closing.addEventListener('abort', cut, { once: true });
+  let probing: NodeJS.Timeout | undefined;
   try {
     await client.connect();
     if (await isBehindPooler(client)) return 'deaf';
     await client.query(`LISTEN "${channel}"`);
     onReady();
+    probing = setInterval(() => void probe(client), PROBE_EVERY_MS).unref();
     await ended;
     return 'broken';
   } finally {
+    clearInterval(probing);
     closing.removeEventListener('abort', cut);
     destroy(client);
   }
+}
+
+async function probe(client: Client): Promise<void> {
+  const query: QueryConfig & { query_timeout: number } = { text: 'SELECT 1', query_timeout: PROBE_ANSWER_MS };
+  await client.query(query).catch(() => destroy(client));
 }

@@ -7,6 +7,9 @@ import { prepared } from './statements.ts';
 
 type SessionVerbs = Pick<JobStore, 'openSession' | 'renew' | 'reconcile' | 'closeSession'>;
 
+/** Given up sooner than other statements: a lease waits for them, and the next may have a connection that lives. */
+const ANSWER_MS = 3000;
+
 export function sessionVerbs({ connection, moves }: StoreContext): SessionVerbs {
   const sql = prepared<{
     raiseTokens: never;
@@ -14,7 +17,7 @@ export function sessionVerbs({ connection, moves }: StoreContext): SessionVerbs 
     renew: { job_id: string | null; token: number };
     closeClaims: never;
     close: never;
-  }>(connection, 'sessions');
+  }>(connection, 'sessions', { withinMs: ANSWER_MS });
   const leases = prepared<{ held: SeenRow }>(connection, 'sweep');
 
   return {

@@ -14,6 +14,8 @@ type Params = Readonly<Record<string, SqlValue>>;
 export interface Prepared {
   name: string;
   text: string;
+  /** How long its answer may take; as long as any other where it is not set. */
+  withinMs?: number;
 }
 
 interface Statement<Row> {
@@ -27,7 +29,11 @@ interface Statement<Row> {
 export type Statements<Rows> = { [Name in keyof Rows]: Statement<Rows[Name]> };
 
 /** Every statement of `sql/<file>.sql`; `Rows` says what each gives back. */
-export function prepared<Rows>(connection: Connection, file: string): Statements<Rows> {
+export function prepared<Rows>(
+  connection: Connection,
+  file: string,
+  options: { withinMs?: number } = {},
+): Statements<Rows> {
   const text = readFileSync(new URL(`sql/${file}.sql`, import.meta.url), 'utf8');
   const statements = text
     .split(/^-- name: /m)
@@ -35,15 +41,20 @@ export function prepared<Rows>(connection: Connection, file: string): Statements
     .map((part) => {
       const end = part.indexOf('\n');
       const name = part.slice(0, end).trim();
-      return [name, statement(connection, `${file}.${name}`, part.slice(end))] as const;
+      return [name, statement(connection, `${file}.${name}`, part.slice(end), options)] as const;
     });
   return Object.fromEntries(statements) as Statements<Rows>;
 }
 
-function statement<Row>(connection: Connection, name: string, sql: string): Statement<Row> {
+function statement<Row>(
+  connection: Connection,
+  name: string,
+  sql: string,
+  options: { withinMs?: number },
+): Statement<Row> {
   const { text, names } = positional(inSchema(sql.trim().replace(/;$/, ''), connection.schema));
   const values = (params: Params) => bound(names, params, name);
-  const query = { name, text };
+  const query = { name, text, ...options };
   let toRow: ((row: SqlValue[]) => Row) | null = null;
   return {
     async all(params, on) {
