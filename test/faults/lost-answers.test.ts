@@ -79,12 +79,12 @@ const TWICE = { attempt: 2, errors: [], events: ['queued', 'running', 'queued', 
 describe('the answer of an acceptance that is lost', () => {
   it('with an Idempotency-Key: the same request again gives the job that was written, and there is one', async () => {
     const cut = proxy.cutAfter('enqueue.add');
-    const first = await party.create('a', 'key-1');
+    const first = await party.create('a', { idempotencyKey: 'key-1' });
     await cut;
     expect(first).toMatchObject(UNKNOWN);
     expect(first.headers.get('retry-after')).toBe('2');
-    const second = await party.create('a', 'key-1');
-    const third = await party.create('a', 'key-1');
+    const second = await party.create('a', { idempotencyKey: 'key-1' });
+    const third = await party.create('a', { idempotencyKey: 'key-1' });
     expect([second.status, third.json['job_id']]).toEqual([202, second.json['job_id']]);
     other.startWorker();
     expect((await judged(other, party)).jobs).toBe(1);

@@ -25,8 +25,8 @@ import { tempDir } from '../support/claimcheck.ts';
 
 const KEY = 'a-key-that-only-the-fault-tests-have-0123';
 
+const LEASE_MS = 1000;
 const SETTINGS = {
-  leaseMs: 1000,
   graceMs: 500,
   shutdownMs: 50,
   backoff: { baseMs: 10, capMs: 50 },
@@ -44,6 +44,7 @@ interface PartyOptions {
   workflows: WorkflowDefinition[];
   /** Shared by processes that read each other's files. */
   dataDir?: string;
+  leaseMs?: number;
 }
 
 export class Party {
@@ -53,7 +54,7 @@ export class Party {
   readonly #notes: { lines: string[]; moved: Moved[] };
 
   /** Open until the test ends. */
-  static async open({ url, schema, workflows, dataDir }: PartyOptions): Promise<Party> {
+  static async open({ url, schema, workflows, dataDir, leaseMs = LEASE_MS }: PartyOptions): Promise<Party> {
     const notes = { lines: [] as string[], moved: [] as Moved[] };
     const parts = await openParts({
       dataDir: dataDir ?? (await tempDir()),
@@ -61,7 +62,7 @@ export class Party {
       workflows,
       model: noModel,
       telemetry: telemetryOf(notes),
-      settings: SETTINGS,
+      settings: { ...SETTINGS, leaseMs },
       bootstrapKey: KEY,
     });
     onTestFinished(() => parts.close());
@@ -81,9 +82,9 @@ export class Party {
 
   /** Puts the API on a socket until the test ends, for clients that need one. */
   async listen(): Promise<Api> {
-    const { url, close } = await listen({ app: this.#app, host: '127.0.0.1', port: 0 });
-    onTestFinished(close);
-    return { address: () => Promise.resolve(url), key: KEY };
+    const server = await listen({ app: this.#app, host: '127.0.0.1', port: 0 });
+    onTestFinished(() => server.close());
+    return { address: () => Promise.resolve(server.url), key: KEY };
   }
 
   /** A worker that runs until the test ends. */
@@ -108,7 +109,10 @@ export class Party {
     return { status, headers, json: (await response.json()) as Reply['json'] };
   }
 
-  async create(input: JsonValue, idempotencyKey?: string, limits: object = {}): Promise<Reply> {
+  async create(
+    input: JsonValue,
+    { idempotencyKey, ...asked }: { idempotencyKey?: string; limits?: object; workflow?: string } = {},
+  ): Promise<Reply> {
     const inputSha256 = createHash('sha256').update(canonicalJson(input)).digest('hex');
     const line: CreateLine = {
       tenant: 'default',
@@ -117,7 +121,7 @@ export class Party {
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     };
     this.clients.creates.push(line);
-    const body = { workflow: 'test', input, limits };
+    const body = { workflow: 'test', input, ...asked };
     const reply = await this.ask('POST', '/ai-jobs', body, idempotencyKey);
     line.told = toldOf(reply);
     if (line.told === 'accepted') line.jobId = reply.json['job_id'] as string;
@@ -125,8 +129,8 @@ export class Party {
   }
 
   /** A job that is accepted. */
-  async accepted(input: JsonValue, limits: object = {}): Promise<string> {
-    const { status, json } = await this.create(input, undefined, limits);
+  async accepted(input: JsonValue, limits: object = {}, workflow = 'test'): Promise<string> {
+    const { status, json } = await this.create(input, { limits, workflow });
     expect(status).toBe(202);
     return json['job_id'] as string;
   }
