@@ -122,7 +122,8 @@ export function problemHeaders({ code, headers, closes }: Problem): Record<strin
 export function thrownProblem(error: unknown, requestId: string): Problem {
   const name = error instanceof Error ? error.name : '';
   if (name === 'StoreUnavailableError') {
-    return problem('unavailable', 'The store cannot be reached at the moment. Send the same request again.');
+    const known = 'The store did not answer, so it is not known whether the request was carried out.';
+    return problem('unavailable', `${known} Send it again; with an Idempotency-Key it is carried out once.`);
   }
   if (name === 'StorageFullError') {
     return problem('storage_full', 'The disk is full, and nothing was kept. Make room, then send it again.');

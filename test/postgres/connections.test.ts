@@ -202,6 +202,26 @@ describe('wake-ups', () => {
     await expect.poll(() => heard).toBe(3);
     await listening.close();
   });
+
+  it('come again after the connection died without a word', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval'] });
+    let heard = 0;
+    const proxy = await startProxy(server.url);
+    const listening = await open(proxy.url, () => {
+      heard += 1;
+    });
+    try {
+      await vi.waitUntil(() => heard === 1);
+      proxy.forget();
+      await f.enqueueOne();
+      vi.advanceTimersByTime(10_000); // it is asked whether it lives
+      await vi.waitUntil(() => heard === 2, { timeout: 10_000 });
+    } finally {
+      vi.useRealTimers();
+      proxy.close();
+      await listening.close();
+    }
+  });
 });
 
 describe('errors', () => {

@@ -43,6 +43,22 @@ it('a migration is applied once, and a second opening finds everything there', a
   await second.close();
 });
 
+it('a schema of an older version is brought up to date under a worker that goes on', async () => {
+  const old = await open();
+  const f = new Fixture({ store: old, advance: () => {}, dispose: () => old.close() });
+  const claimed = await f.running('ses_1');
+  await query(`DELETE FROM "${schema}".migrations WHERE version > 1`);
+  await query(`ALTER TABLE "${schema}".sessions DROP COLUMN claims_after`);
+  await query(`DROP FUNCTION "${schema}".raise_tokens`);
+  const updated = await open();
+  const g = new Fixture({ store: updated, advance: () => {}, dispose: () => updated.close() });
+  expect((await f.renew('ses_1')).lost).toBe(false);
+  expect((await f.complete(claimed)).moved?.status).toBe('completed');
+  const later = await g.running('ses_2', { jobId: 'job_later' });
+  expect(later.token).toBeGreaterThan(claimed.token);
+  await Promise.all([old.close(), updated.close()]);
+});
+
 it('a schema of a newer version is refused in one sentence, and is not touched', async () => {
   await (await open()).close();
   await query(`INSERT INTO "${schema}".migrations (version) VALUES (9999)`);

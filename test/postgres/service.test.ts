@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { defineWorkflow, openClaimcheck } from '../../src/index.ts';
 import type { Claimcheck } from '../../src/index.ts';
 import { schemaVersion } from '../../src/stores/postgres/migrate.ts';
-import { runHere, serve, start, tempDir, endOf } from '../cli/run.ts';
+import { run, runHere, serve, start, tempDir, endOf } from '../cli/run.ts';
 import { databaseUrl, dropSchema, newSchema } from './database.ts';
 
 const double = defineWorkflow({
@@ -92,6 +92,13 @@ describe('the commands', () => {
     });
     worker.process.kill('SIGTERM');
     expect((await worker.ended).code).toBe(0);
+  });
+
+  it('that are started at the same moment on an empty database: one of the processes migrates, and none fails', async () => {
+    const where = ['--database-url', url, '--schema', schema, '--data-dir', tempDir()];
+    const all = await Promise.all([1, 2, 3, 4, 5].map(() => run(['migrate', ...where], { cwd: tempDir() })));
+    expect(all.map(({ code, stderr }) => `${code} ${stderr}`)).toEqual(all.map(() => '0 '));
+    expect((await runHere(['migrate', '--dry-run', ...where])).stdout).toBe('');
   });
 
   it('read no store that is not there, show what a migration would do, do it, and then read', async () => {

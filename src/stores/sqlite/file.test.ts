@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -38,6 +38,23 @@ it('a file of a newer version is refused in one sentence, and is not touched', a
   );
   raw(`PRAGMA user_version = ${schemaVersion()}`);
   await (await opened()).close();
+});
+
+it('a copy of the file that is put back in place gives none of the tokens again that were given since', async () => {
+  const claimOne = async (jobId: string) => {
+    const store = await opened();
+    const f = new Fixture({ store, advance: () => {}, dispose: () => store.close() });
+    const { token } = await f.running(`session of ${jobId}`, { jobId });
+    await store.close();
+    return token;
+  };
+  await claimOne('job_1');
+  const copy = join(directory, 'copy.db');
+  raw(`VACUUM INTO '${copy}'`);
+  const before = await claimOne('job_2');
+  await Promise.all(['', '-wal', '-shm'].map((ending) => rm(`${path}${ending}`, { force: true })));
+  await rename(copy, path);
+  expect(await claimOne('job_2')).toBeGreaterThan(before);
 });
 
 it('a database of another program is refused, and gets no tables of ours', async () => {
