@@ -150,6 +150,23 @@ describe('connections', () => {
   });
 });
 
+describe('an idle worker', () => {
+  it('writes nothing when it asks in vain', async () => {
+    await f.running('ses_1');
+    const written = () =>
+      withClient(async (client) => {
+        const sql = 'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS next';
+        return Number((await client.query<{ next: string }>(sql)).rows[0]?.next);
+      }, server.url);
+    const inVain = async () => {
+      const before = await written();
+      for (let index = 0; index < 5; index += 1) await f.claim('ses_1');
+      return (await written()) - before;
+    };
+    await expect.poll(inVain).toBe(0); // again where the server's own upkeep came in between
+  });
+});
+
 describe('time', () => {
   it("is the database's, whatever the clock of the process says", async () => {
     const real = Date.now();

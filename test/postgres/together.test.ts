@@ -167,6 +167,22 @@ it('a session that is reaped amid its claim loses what it gets there', async () 
   expect(reaped.map((moved) => moved.event)).toEqual(['requeued_after_restart']);
 });
 
+it('a claim that a reaper forestalls hears of it and leaves the job where it was', async () => {
+  const f = fixtureOf(stores[0]!);
+  await f.openSession('ses_1');
+  const jobId = await f.enqueueOne();
+  const claim = await withClient(async (client) => {
+    await client.query('BEGIN');
+    await client.query(`UPDATE "${schema}".sessions SET reaped_at = 1`);
+    const claiming = f.claim('ses_1');
+    await expect.poll(() => waiting(client)).toBe(1);
+    await client.query('COMMIT');
+    return claiming;
+  });
+  expect([claim.lost, claim.jobs]).toEqual([true, []]);
+  expect((await f.claimOne('ses_2')).jobId).toBe(jobId);
+});
+
 async function waiting(client: Client): Promise<number> {
   const sql = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".%'`;
   return (await client.query(sql)).rowCount ?? 0;

@@ -3,10 +3,13 @@
  * takes the shares: it locks the rows and skips those that others hold, removes them, and writes their leases. A lane
  * is read from its start, so the cost depends on what is taken, not on what waits or was done before.
  *
+ * Where the last look found every lane empty, the next claim most likely follows the first job that came in: it spares the look
+ * and tries an equal share of each lane, so that this job starts a round trip sooner.
+ *
  * A claim does not write the record. The lease is the `running` event until the attempt ends.
  */
 import { decide } from '../../domain/decide.ts';
-import type { JobStore } from '../../ports/job-store.ts';
+import type { JobStore, Lane } from '../../ports/job-store.ts';
 import { byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
 import type { ReadyJob } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
@@ -24,17 +27,24 @@ const ASIDE_LIMIT = 1000;
 type Claimed = Awaited<ReturnType<JobStore['claim']>>;
 type ClaimParams = Parameters<JobStore['claim']>[0];
 
-interface LookRow extends LaneRow {
+/** One row a lane, and at least one: what it says of the lane is null where there is none. */
+type LookRow = Moment & { promote: boolean | null } & (WaitingLane | { lane: null });
+
+interface Moment {
+  now: number;
+  /** Whether the session lives. */
+  alive: boolean;
+}
+
+interface WaitingLane extends LaneRow {
   /** Where it was looked from; null for the start of the lane. */
   rank: number | null;
   place: number;
   job: number;
   waiting: number;
-  promote: boolean | null;
 }
 
-interface TakenRow extends ReadyJob {
-  now: number;
+interface TakenRow extends ReadyJob, Moment {
   lane: number;
   rank: number;
   place: number;
@@ -59,11 +69,18 @@ export function claimVerb(context: StoreContext): JobStore['claim'] {
   return (params) => claims.claim(params);
 }
 
+/** A claim under way: what it has, and how many it has dropped. */
+interface Underway extends Claimed {
+  dropped: number;
+}
+
 class Claims {
   readonly #context: StoreContext;
   readonly #sql;
   readonly #tenantTurns = new Turns<string>();
   readonly #laneTurns = new Map<string, Turns<number>>();
+  /** The lanes that the last look found, all of them empty, and what was asked for. */
+  #empty: { asked: Lane[]; lanes: LaneRow[] } | null = null;
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -74,36 +91,46 @@ class Claims {
   }
 
   async claim(params: ClaimParams): Promise<Claimed> {
-    const claimed: Claimed = { lost: false, now: 0, jobs: [], moved: [] };
-    let dropped = 0;
-    for (;;) {
-      const wanted = params.limit - claimed.jobs.length;
-      const shares = await this.#shares(params, wanted);
-      const rows = await this.#take(params, shares);
-      const [any] = rows;
-      if (any === undefined) return { ...claimed, lost: claimed.jobs.length === 0 };
-      claimed.now = any.now;
-      const found = rows.filter((row): row is Found => row.number !== null);
-      const late = found.filter((row) => row.token === null);
-      this.#add(found, params, claimed);
-      claimed.moved.push(...(await this.#bury(late)));
-      dropped += late.length;
-      const more = shares.some(({ waiting, share }) => waiting > share);
-      const full = claimed.jobs.length >= params.limit || dropped >= ASIDE_LIMIT;
-      if (full || found.length === 0 || (late.length === 0 && !more)) return claimed;
+    const claim: Underway = { lost: false, now: 0, jobs: [], moved: [], dropped: 0 };
+    const guess = this.#guess(params);
+    if (guess === null || (await this.#take(params, guess, claim)) !== 'enough') {
+      while ((await this.#take(params, await this.#shares(params, claim), claim)) === 'more');
     }
+    const { lost, now, jobs, moved } = claim;
+    return { lost: lost && jobs.length === 0, now, jobs, moved };
   }
 
-  /** How many to take from which lane. */
-  async #shares(params: ClaimParams, limit: number): Promise<Share[]> {
-    let lanes = await this.#look(params, limit);
-    if (lanes[0]?.promote === true && (await this.#sql.promote.count({ limit: ASIDE_LIMIT })) > 0) {
-      lanes = await this.#look(params, limit);
+  /** An equal share of each lane, where the last look found them all empty. */
+  #guess({ lanes: asked, limit }: ClaimParams): Share[] | null {
+    const empty = this.#empty;
+    this.#empty = null;
+    if (empty?.asked !== asked || empty.lanes.length > limit) return null;
+    const marks = new Map(this.#context.marks.at(performance.now()).map((mark) => [mark.lane, mark]));
+    const shares = empty.lanes.map(({ lane, tenant }) => {
+      return { key: lane, tenant, waiting: limit + 1, share: 0, from: marks.get(lane) ?? startOf(lane) };
+    });
+    return this.#parted(shares, limit);
+  }
+
+  /** How many to take from which lane; none where nothing waits. */
+  async #shares(params: ClaimParams, claim: Underway): Promise<Share[]> {
+    const limit = params.limit - claim.jobs.length;
+    let look = await this.#look(params, limit);
+    if (look.promote && (await this.#sql.promote.count({ limit: ASIDE_LIMIT })) > 0) {
+      look = await this.#look(params, limit);
     }
-    const waiting = lanes.filter((lane) => lane.waiting > 0);
-    const shares = waiting.map(shareOf);
-    const [only] = shares;
-    if (only !== undefined && lanes.length === 1) return [{ ...only, share: limit }];
+    claim.now = look.now;
+    claim.lost = !look.alive;
+    if (!look.alive) return [];
+    const waiting = look.lanes.filter((lane) => lane.waiting > 0);
+    if (waiting.length === 0 && look.lanes.length > 0)
+      this.#empty = { asked: params.lanes, lanes: look.lanes };
+    const [only] = waiting;
+    if (only !== undefined && look.lanes.length === 1) return [{ ...shareOf(only), share: limit }];
+    return this.#parted(waiting.map(shareOf), limit);
+  }
+
+  #parted(shares: Share[], limit: number): Share[] {
     this.#tenantTurns.take(byTenant(shares), limit, (tenant, part) =>
       this.#turnsOf(tenant.key).take(tenant.lanes, part, (lane, most) => {
         const given = Math.min(most, lane.waiting - lane.share);
@@ -114,12 +141,13 @@ class Claims {
     return shares;
   }
 
-  async #look({ lanes }: ClaimParams, limit: number): Promise<LookRow[]> {
-    if (lanes.length === 0) return [];
+  async #look({ session, serial, lanes }: ClaimParams, limit: number) {
     const { marks } = this.#context;
     const from = performance.now();
     const places = marks.at(from);
     const rows = await this.#sql.look.all({
+      session,
+      serial,
       limit,
       workflows: texts(lanes.map((lane) => lane.workflow)),
       versions: texts(lanes.map((lane) => lane.version)),
@@ -131,8 +159,11 @@ class Claims {
     });
     const now = performance.now();
     if (places.length === 0) marks.looked(now, now - from);
-    this.#context.lanes.remember(rows);
-    return rows;
+    const [any] = rows;
+    if (any === undefined) throw new Error('a look found no answer');
+    const found = rows.filter((row) => row.lane !== null);
+    this.#context.lanes.remember(found);
+    return { now: any.now, alive: any.alive, promote: any.promote === true, lanes: found };
   }
 
   #turnsOf(tenant: string): Turns<number> {
@@ -141,17 +172,34 @@ class Claims {
     return turns;
   }
 
-  #take({ session, worker, serial }: ClaimParams, shares: Share[]): Promise<TakenRow[]> {
-    return this.#sql.take.all({
-      session,
-      worker,
-      serial,
+  /** @returns `more` where another round may bring more; `nothing` where there was nothing at all */
+  async #take(params: ClaimParams, shares: Share[], claim: Underway): Promise<'more' | 'enough' | 'nothing'> {
+    if (shares.length === 0) return 'nothing';
+    const rows = await this.#sql.take.all({
+      session: params.session,
+      worker: params.worker,
+      serial: params.serial,
       lanes: numbers(shares.map(({ key }) => key)),
       shares: numbers(shares.map(({ share }) => share)),
       ranks: numbers(shares.map(({ from }) => from.rank)),
       places: numbers(shares.map(({ from }) => from.place)),
       jobs: numbers(shares.map(({ from }) => from.job)),
     });
+    const [any] = rows;
+    if (any === undefined) throw new Error('a claim found no answer');
+    claim.now = any.now;
+    claim.lost = !any.alive;
+    const found = rows.filter((row): row is Found => row.number !== null);
+    const late = found.filter((row) => row.token === null);
+    this.#add(found, params, claim);
+    claim.moved.push(...(await this.#bury(late)));
+    claim.dropped += late.length;
+    if (claim.lost || claim.jobs.length >= params.limit || claim.dropped >= ASIDE_LIMIT) return 'enough';
+    if (found.length === 0) return 'nothing';
+    const given = new Map<number, number>();
+    for (const { lane } of found) given.set(lane, (given.get(lane) ?? 0) + 1);
+    const more = shares.some(({ key, waiting, share }) => waiting > share && given.get(key) === share);
+    return late.length > 0 || more ? 'more' : 'enough';
   }
 
   /** What the statement leased is what the domain would have: anything else is a defect of the statement. */
@@ -178,7 +226,11 @@ class Claims {
   }
 }
 
-function shareOf({ lane, tenant, waiting, rank, place, job }: LookRow): Share {
-  const from = rank === null ? { lane, rank: -1000, place: 0, job: 0 } : { lane, rank, place, job };
+function shareOf({ lane, tenant, waiting, rank, place, job }: WaitingLane): Share {
+  const from = rank === null ? startOf(lane) : { lane, rank, place, job };
   return { key: lane, tenant, waiting, share: 0, from };
+}
+
+function startOf(lane: number): Place {
+  return { lane, rank: -1000, place: 0, job: 0 };
 }

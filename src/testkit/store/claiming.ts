@@ -154,6 +154,36 @@ export const claimingCases: Cases = {
     assert.equal(new Set(jobs.filter((job) => job.tenant === 'big').map((job) => job.workflow)).size, 2);
   },
 
+  'after a claim that found nothing, the next one serves lanes in turn and by priority, and goes on for the rest':
+    async (f) => {
+      const lanes = [LANE, OTHER];
+      const of = (workflow: string, name: string, priority = 0) => ({ workflow, priority, labels: { name } });
+      await f.enqueue(of('demo', 'before'), of('other', 'before'));
+      await f.openSession('ses_1');
+      assert.equal((await f.claim('ses_1', { lanes })).jobs.length, 2);
+      assert.deepEqual((await f.claim('ses_1', { lanes })).jobs, []);
+      const many = Array.from({ length: 20 }, () => of('demo', 'demo'));
+      await f.enqueue(...many, of('demo', 'urgent', 1), of('other', 'other'), of('other', 'other'));
+      const { jobs } = await f.claim('ses_1', { lanes, limit: 10 });
+      const names = jobs.map(({ labels }) => labels['name'] ?? '').toSorted((a, b) => (a < b ? -1 : 1));
+      assert.deepEqual(names, [...Array.from({ length: 7 }, () => 'demo'), 'other', 'other', 'urgent']);
+    },
+
+  'after a claim that found nothing, the next one finds a lane that is new, and a job that came due': async (
+    f,
+  ) => {
+    const lanes = [LANE, OTHER];
+    await f.openSession('ses_1');
+    const { now } = await f.claim('ses_1', { lanes });
+    const due = await f.enqueueOne({ runAt: now + 100 });
+    assert.deepEqual((await f.claim('ses_1', { lanes })).jobs, []);
+    const other = await f.enqueueOne({ workflow: 'other' });
+    assert.deepEqual(idsOf((await f.claim('ses_1', { lanes })).jobs), [other]);
+    assert.deepEqual((await f.claim('ses_1', { lanes })).jobs, []);
+    f.advance(100);
+    assert.deepEqual(idsOf((await f.claim('ses_1', { lanes })).jobs), [due]);
+  },
+
   'a job found past its deadline goes to dead letter instead, and does not count': async (f) => {
     const late = await f.enqueueOne({ requestedLimits: { deadlineMs: 100 } });
     const good = await f.enqueueOne();
@@ -177,7 +207,11 @@ export const claimingCases: Cases = {
     const { lost, jobs } = await f.claim('ses_unknown');
     assert.deepEqual([lost, jobs], [true, []]);
     await f.openSession('ses_1');
+    await f.claim('ses_1');
+    assert.deepEqual((await f.claim('ses_1')).jobs, []);
+    await f.enqueueOne();
     await f.jobs.reapSession({ session: 'ses_1' });
+    assert.deepEqual(await f.claim('ses_1').then(({ lost: again, jobs: none }) => [again, none]), [true, []]);
     assert.equal((await f.claim('ses_1')).lost, true);
   },
 

@@ -32,6 +32,8 @@ export type Case = (fixture: Fixture) => Promise<void>;
 export type Cases = Readonly<Record<string, Case>>;
 
 export const LANE: Lane = { workflow: 'demo', version: '1', outputSchemaSha256: 'schema-1' };
+/** What most cases ask for; a worker, too, asks for the same lanes each time. */
+const LANES = [LANE];
 export const TENANT = 'default';
 export const LEASE_MS = 10_000;
 export const GRACE_MS = 1000;
@@ -97,7 +99,7 @@ export class Fixture {
     options: { limit?: number; lanes?: Lane[]; serial?: number } = {},
   ): Promise<ClaimResult> {
     this.claims += 1;
-    const { limit = 100, lanes = [LANE], serial = this.claims } = options;
+    const { limit = 100, lanes = LANES, serial = this.claims } = options;
     return this.jobs.claim({ session, worker: `worker of ${session}`, serial, lanes, limit });
   }
 

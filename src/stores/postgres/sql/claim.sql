@@ -1,6 +1,6 @@
 -- name: look
 -- Which lanes have something ready behind their marks, and how much of it, up to what is asked for; where there is but one lane,
--- only whether: it need not share.
+-- only whether: it need not share. A row without a lane where there is none.
 WITH known AS MATERIALIZED (
   SELECT l.*, m.rank, m.place, m.job FROM unnest(
     string_to_array(:workflows, E'\x1e', ''), string_to_array(:versions, E'\x1e', ''), string_to_array(:schemas, E'\x1e', '')
@@ -10,47 +10,65 @@ WITH known AS MATERIALIZED (
   LEFT JOIN unnest(:mark_lanes::integer[], :mark_ranks::integer[], :mark_places::bigint[], :mark_jobs::bigint[])
     AS m(lane, rank, place, job) ON m.lane = l.lane
 )
-SELECT k.lane, k.tenant, k.workflow, k.version, k.output_schema_sha256, k.rank, k.place, k.job, (
+SELECT one.now, one.alive, one.promote,
+  k.lane, k.tenant, k.workflow, k.version, k.output_schema_sha256, k.rank, k.place, k.job, (
     SELECT count(*) FROM (
       SELECT FROM claimcheck.ready r
       WHERE r.lane = k.lane
         AND (r.rank, r.place, r.job) > (coalesce(k.rank, -1000), coalesce(k.place, 0), coalesce(k.job, 0))
       LIMIT CASE WHEN (SELECT count(*) FROM known) = 1 THEN 1 ELSE :limit::bigint END
     ) AS part
-  ) AS waiting,
-  (SELECT min(due) <= claimcheck.now_ms() FROM claimcheck.scheduled) AS promote
-FROM known k ORDER BY k.lane;
+  ) AS waiting
+FROM (
+  SELECT claimcheck.now_ms() AS now,
+    EXISTS (
+      SELECT FROM claimcheck.sessions WHERE session = :session AND reaped_at IS NULL AND claims_after < :serial
+    ) AS alive,
+    (SELECT min(due) <= claimcheck.now_ms() FROM claimcheck.scheduled) AS promote
+) one
+LEFT JOIN known k ON true
+ORDER BY k.lane;
 
 -- name: take
--- The session's row is locked against being reaped until the leases are there: a reaper that comes later finds them. Jobs past
--- their deadline stay where they are and are given without a token.
-WITH alive AS MATERIALIZED (
-  SELECT claimcheck.now_ms() AS now FROM claimcheck.sessions
-  WHERE session = :session AND reaped_at IS NULL AND claims_after < :serial FOR SHARE
+-- The session's row is locked against being reaped until the leases are there: a reaper that comes later finds them. A take that
+-- finds nothing locks nothing, and so leaves nothing to sync to the disk. Jobs past their deadline stay where they are and are
+-- given without a token.
+WITH moment AS MATERIALIZED (
+  SELECT claimcheck.now_ms() AS now
 ), picked AS MATERIALIZED (
-  SELECT r.* FROM alive a
+  SELECT r.* FROM moment m
   CROSS JOIN unnest(:lanes::integer[], :shares::integer[], :ranks::integer[], :places::bigint[], :jobs::bigint[])
     AS w(lane, share, rank, place, job)
   CROSS JOIN LATERAL (
-    SELECT r.ctid AS place_in_table, r.lane, r.rank, r.place, r.job, r.deadline_at > a.now AS live, a.now
+    SELECT r.ctid AS place_in_table, r.lane, r.rank, r.place, r.job, r.deadline_at > m.now AS live, m.now
     FROM claimcheck.ready r WHERE r.lane = w.lane AND (r.rank, r.place, r.job) > (w.rank, w.place, w.job)
     ORDER BY r.rank, r.place, r.job
     LIMIT w.share FOR UPDATE SKIP LOCKED
   ) r
+), alive AS MATERIALIZED (
+  SELECT session FROM claimcheck.sessions
+  WHERE session = :session AND reaped_at IS NULL AND claims_after < :serial AND EXISTS (SELECT FROM picked)
+  FOR SHARE
+), taken AS MATERIALIZED (
+  SELECT p.* FROM picked p CROSS JOIN alive
 ), gone AS (
-  DELETE FROM claimcheck.ready WHERE ctid = ANY (ARRAY(SELECT place_in_table FROM picked WHERE live))
+  DELETE FROM claimcheck.ready WHERE ctid = ANY (ARRAY(SELECT place_in_table FROM taken WHERE live))
 ), found AS MATERIALIZED (
   SELECT p.*, j.id, j.attempt, j.used, j.replays, j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed,
     j.decision, j.event_count, j.input, j.input_ref, j.labels, CASE WHEN p.live THEN nextval('claimcheck.lease_tokens') END AS token
-  FROM (SELECT lane, rank, place, job, live, now FROM picked ORDER BY lane, rank, place, job) p
+  FROM (SELECT lane, rank, place, job, live, now FROM taken ORDER BY lane, rank, place, job) p
   CROSS JOIN LATERAL (SELECT * FROM claimcheck.jobs j WHERE j.number = p.job OFFSET 0) j
 ), leased AS (
   INSERT INTO claimcheck.leases (job, token, since, hard_stop, attempt, session, worker)
   SELECT job, token, now, least(now + timeout_ms, deadline_at), attempt + 1, :session, :worker FROM found WHERE live
 )
-SELECT a.now, f.lane, f.rank, f.place, f.job AS number, f.id, f.attempt, f.used, f.replays, f.timeout_ms, f.max_attempts,
+SELECT m.now, CASE
+    WHEN EXISTS (SELECT FROM picked) THEN EXISTS (SELECT FROM alive)
+    ELSE EXISTS (SELECT FROM claimcheck.sessions WHERE session = :session AND reaped_at IS NULL AND claims_after < :serial)
+  END AS alive,
+  f.lane, f.rank, f.place, f.job AS number, f.id, f.attempt, f.used, f.replays, f.timeout_ms, f.max_attempts,
   f.deadline_at, f.deadline_ms, f.keyed, f.decision, f.event_count, f.input, f.input_ref, f.labels, f.token
-FROM alive a LEFT JOIN found f ON true
+FROM moment m LEFT JOIN found f ON true
 ORDER BY f.token;
 
 -- name: promote
