@@ -150,6 +150,20 @@ describe('connections', () => {
   });
 });
 
+describe('a job', () => {
+  it('is written in one round trip, unless it names a key or an instant, which need a look first', async () => {
+    const proxy = await startProxy(server.url);
+    const own = await open(proxy.url);
+    const through = new Fixture({ store: own, advance: () => {}, dispose: () => own.close() });
+    await through.enqueueOne({ labels: { order: '17' }, requestedLimits: { deadlineMs: 1000 } });
+    expect(proxy.sent()).not.toContain('enqueue.look');
+    await through.enqueueOne({ runAt: Date.now() + 1000 });
+    expect(proxy.sent()).toContain('enqueue.look');
+    await own.close();
+    proxy.close();
+  });
+});
+
 describe('an idle worker', () => {
   it('writes nothing when it asks in vain', async () => {
     await f.running('ses_1');

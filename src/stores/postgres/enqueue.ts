@@ -2,6 +2,9 @@
  * Accepts jobs: one look at the clock and at the idempotency keys, then one statement that writes all of them. A caller whose
  * jobs are refused is left out, so there is nothing to undo. Where another process writes one of the keys in between,
  * the whole statement is undone, and the second look finds that key taken.
+ *
+ * Most jobs have no key and name no instant, so that they are accepted alike at any time. They need no look: they are accepted as
+ * of 0, and the statement that writes them adds its own time.
  */
 import { accept } from '../../domain/accept.ts';
 import type { Accepted, NewJob } from '../../domain/accept.ts';
@@ -20,25 +23,24 @@ const STATEMENT_CHARACTERS = 8 * 1024 ** 2;
 const KEY_TRIES = 5;
 
 interface Checked {
-  number: number;
   job: NewJob;
   accepted: Accepted;
 }
 
 interface LookRow extends KeyEntry {
   now: number;
-  /** As text, since arrays of 64 bit numbers have no parser of ours. */
-  numbers: string[];
   tenant: string | null;
   name: string;
 }
 
 interface Look {
-  now: number;
-  /** Taken from the front. */
-  numbers: number[];
+  /** Null where the jobs are alike at any time, and nobody looked. */
+  now: number | null;
   found: Map<string, KeyEntry>;
 }
+
+/** One caller's jobs, before they are written. */
+type Answer = { refused: Enqueued } | { checked: Checked[] };
 
 export class Intake {
   readonly #context: StoreContext;
@@ -46,7 +48,10 @@ export class Intake {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#sql = prepared<{ look: LookRow; add: never }>(context.connection, 'enqueue');
+    this.#sql = prepared<{ look: LookRow; add: { now: number; base: number } }>(
+      context.connection,
+      'enqueue',
+    );
   }
 
   async enqueue(requests: NewJob[][]): Promise<Enqueued[]> {
@@ -73,18 +78,18 @@ export class Intake {
   }
 
   async #take(requests: NewJob[][], on?: Executor): Promise<Enqueued[]> {
-    const look = await this.#look(requests.flat(), on);
-    const taken: Checked[] = [];
-    const answers = requests.map((jobs) => this.#check(jobs, look, taken));
-    if (taken.length > 0) await this.#write(taken, look.now, on);
-    return answers;
+    const jobs = requests.flat();
+    const look = jobs.every(isAlikeAnyTime) ? { now: null, found: new Map() } : await this.#look(jobs, on);
+    const answers = requests.map((own) => this.#check(own, look));
+    const taken = answers.flatMap((answer) => ('checked' in answer ? answer.checked : []));
+    const base = taken.length === 0 ? 0 : await this.#write(taken, look.now, on);
+    return answers.map((answer) => ('checked' in answer ? accepted(answer.checked, base) : answer.refused));
   }
 
   async #look(jobs: NewJob[], on?: Executor): Promise<Look> {
     const keyed = jobs.filter((job) => job.idempotency !== null);
     const rows = await this.#sql.look.all(
       {
-        count: jobs.length,
         tenants: names(keyed.map((job) => job.tenant)),
         names: texts(keyed.map((job) => quoted(job.idempotency?.key ?? ''))),
       },
@@ -94,64 +99,64 @@ export class Intake {
     const found = new Map(known.map((row) => [`${row.tenant} ${row.name}`, row]));
     const [any] = rows;
     if (any === undefined) throw new Error('the database told no time');
-    return { now: any.now, numbers: any.numbers.map(Number), found };
+    return { now: any.now, found };
   }
 
   /** Takes all of one caller's jobs, or none. */
-  #check(jobs: NewJob[], { now, numbers: free, found }: Look, taken: Checked[]): Enqueued {
+  #check(jobs: NewJob[], { now, found }: Look): Answer {
     const known = repeated(jobs, ({ tenant, name }) => found.get(`${tenant} ${name}`));
-    if (known !== null) return known;
+    if (known !== null) return { refused: known };
     const checked: Checked[] = [];
     for (const [index, job] of jobs.entries()) {
-      const { accepted, issues } = accept(job, this.#context.rules.caps, now);
-      if (accepted === null) return { outcome: 'invalid', index, issues };
-      checked.push({ job, accepted, number: free[taken.length + index] ?? 0 });
+      const { accepted: terms, issues } = accept(job, this.#context.rules.caps, now ?? 0);
+      if (terms === null) return { refused: { outcome: 'invalid', index, issues } };
+      checked.push({ job, accepted: terms });
     }
-    taken.push(...checked);
     for (const { tenant, idempotency, jobId } of jobs) {
       if (idempotency === null) continue;
       const entry = { job_id: jobId, request_sha256: idempotency.requestSha256 };
       found.set(`${tenant} ${quoted(idempotency.key)}`, entry);
     }
-    const moved = checked.map(({ job, accepted }) => acceptedMove(job, accepted.runAt));
-    return { outcome: 'accepted', jobIds: jobs.map((job) => job.jobId), repeated: false, moved };
+    return { checked };
   }
 
-  async #write(taken: Checked[], now: number, on?: Executor): Promise<void> {
+  /** @returns what is to be added to the instants of the jobs */
+  async #write(taken: Checked[], now: number | null, on?: Executor): Promise<number> {
     const jobs = taken.map(({ job }) => job);
-    const limits = taken.map(({ accepted }) => accepted.limits);
+    const limits = taken.map(({ accepted: terms }) => terms.limits);
     const lanes: number[] = [];
     for (const job of jobs) lanes.push((await this.#laneOf(job)).lane);
-    await this.#sql.add.all(
+    const [added] = await this.#sql.add.all(
       {
         now,
         channel: this.#context.channel,
         lanes: numbers(lanes),
-        numbers: numbers(taken.map(({ number }) => number)),
         ids: names(jobs.map((job) => job.jobId)),
         priorities: numbers(jobs.map((job) => job.priority)),
         timeouts: numbers(limits.map((one) => one.timeoutMs)),
         max_attempts: numbers(limits.map((one) => one.maxAttempts)),
         deadlines_at: numbers(limits.map((one) => one.deadlineAt)),
         deadlines: numbers(limits.map((one) => one.deadlineMs)),
-        runs_at: numbers(taken.map(({ accepted }) => accepted.runAt)),
+        runs_at: numbers(taken.map(({ accepted: terms }) => terms.runAt)),
         keyed: `{${jobs.map((job) => job.idempotency !== null).join(',')}}`,
         inputs: texts(jobs.map((job) => job.inputJson)),
         input_refs: names(jobs.map((job) => job.inputRef ?? '')),
         inputs_sha256: names(jobs.map((job) => job.inputSha256)),
-        events: texts(taken.map(({ accepted }) => toLines([accepted.event]))),
-        ...keyColumns(taken),
-        ...labelColumns(taken),
+        events: texts(taken.map(({ accepted: terms }) => toLines([terms.event]))),
+        ...keyColumns(jobs),
+        ...labelColumns(jobs),
       },
       on,
     );
-    const places = taken.map(({ job, number, accepted }, index) => ({
+    if (added === undefined) throw new Error('the database told no time');
+    const places = taken.map(({ job, accepted: terms }, index) => ({
       lane: lanes[index] ?? 0,
       rank: -job.priority,
-      place: accepted.runAt,
-      job: number,
+      place: terms.runAt + added.base,
+      job: Number.MAX_SAFE_INTEGER, // its number is not known here: the last of its place
     }));
     this.#context.marks.cameIn(places);
+    return added.base;
   }
 
   #laneOf({ tenant, workflow, workflowVersion: version, outputSchemaSha256: output_schema_sha256 }: NewJob) {
@@ -174,32 +179,45 @@ async function untilFree<T>(take: () => Promise<T>): Promise<T> {
   }
 }
 
-function keyColumns(taken: Checked[]) {
-  const keys = taken.flatMap(({ job, number }) =>
-    job.idempotency === null ? [] : [{ ...job.idempotency, ...job, number }],
+function isAlikeAnyTime({ idempotency, runAt, requestedLimits }: NewJob): boolean {
+  return idempotency === null && runAt === null && requestedLimits.deadlineAt === undefined;
+}
+
+function accepted(checked: Checked[], base: number): Enqueued {
+  return {
+    outcome: 'accepted',
+    jobIds: checked.map(({ job }) => job.jobId),
+    repeated: false,
+    moved: checked.map(({ job, accepted: { runAt } }) => acceptedMove(job, runAt + base)),
+  };
+}
+
+/** `key_jobs` says which of the jobs, from 1. */
+function keyColumns(jobs: NewJob[]) {
+  const keys = jobs.flatMap((job, index) =>
+    job.idempotency === null ? [] : [{ ...job.idempotency, ...job, nth: index + 1 }],
   );
   return {
     key_tenants: names(keys.map(({ tenant }) => tenant)),
     key_names: texts(keys.map(({ key }) => quoted(key))),
     key_requests: names(keys.map(({ requestSha256 }) => requestSha256)),
-    key_numbers: numbers(keys.map(({ number }) => number)),
+    key_jobs: numbers(keys.map(({ nth }) => nth)),
     key_ids: names(keys.map(({ jobId }) => jobId)),
   };
 }
 
-function labelColumns(taken: Checked[]) {
-  const labels = taken.flatMap(({ job, number }) =>
-    Object.entries(job.labels).map(([name, value]) => ({ tenant: job.tenant, name, value, number })),
+/** `label_jobs` says which of the jobs, from 1. */
+function labelColumns(jobs: NewJob[]) {
+  const labels = jobs.flatMap(({ tenant, labels: own }, index) =>
+    Object.entries(own).map(([name, value]) => ({ tenant, name, value, nth: index + 1 })),
   );
-  const own = taken.map(({ job }) =>
-    Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels),
-  );
+  const own = jobs.map((job) => (Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels)));
   return {
     labels: texts(own),
     label_tenants: names(labels.map(({ tenant }) => tenant)),
     label_names: texts(labels.map(({ name }) => quoted(name))),
     label_values: texts(labels.map(({ value }) => quoted(value))),
-    label_numbers: numbers(labels.map(({ number }) => number)),
+    label_jobs: numbers(labels.map(({ nth }) => nth)),
   };
 }
 

@@ -108,8 +108,25 @@ export const acceptingCases: Cases = {
       moved.map((one) => [one.jobId, one.event, one.status]),
       jobIds.map((id) => [id, 'queued', 'queued']),
     );
-    assert.ok(moved.every((one) => one.due !== null && one.tenant === TENANT && one.workflow === 'demo'));
+    const { createdAt } = await f.job(first(jobIds));
+    assert.ok(
+      moved.every((one) => one.due === createdAt && one.tenant === TENANT && one.workflow === 'demo'),
+    );
   },
+
+  'a deadline that is given as an instant is that instant, and one that is given as a time counts from now':
+    async (f) => {
+      const { createdAt } = await f.job(await f.enqueueOne());
+      f.advance(10);
+      const deadlineAt = createdAt + 5000;
+      const ids = await f.enqueue(
+        { requestedLimits: { deadlineAt } },
+        { requestedLimits: { deadlineMs: 7000 }, labels: { order: '17' } },
+      );
+      const [instant, time] = await Promise.all(ids.map((id) => f.job(id)));
+      assert.deepEqual([instant?.limits.deadlineAt, instant?.limits.deadlineMs], [deadlineAt, 4990]);
+      assert.deepEqual([time?.limits.deadlineAt, time?.createdAt], [createdAt + 7010, createdAt + 10]);
+    },
 
   'the same idempotency key with the same request answers with the first job': async (f) => {
     const jobId = await f.enqueueOne({ idempotency: KEYED });

@@ -1,63 +1,72 @@
 -- name: look
--- The time, numbers for as many jobs, and what is known of these idempotency keys.
-WITH one AS MATERIALIZED (
-  SELECT claimcheck.now_ms() AS now, ARRAY(
-    SELECT nextval('claimcheck.job_numbers')::text FROM generate_series(1, :count::integer)
-  ) AS numbers
-), known AS (
+-- The time, and what is known of these idempotency keys.
+WITH known AS (
   SELECT i.* FROM unnest(string_to_array(:tenants, E'\x1e', ''), string_to_array(:names, E'\x1e', '')) AS k(tenant, name)
   CROSS JOIN LATERAL (
     SELECT i.tenant, i.name, i.job_id, i.request_sha256 FROM claimcheck.idempotency i
     WHERE i.tenant = k.tenant AND i.name = k.name OFFSET 0
   ) i
 )
-SELECT one.now, one.numbers, k.* FROM one LEFT JOIN known k ON true;
+SELECT one.now, k.* FROM (SELECT claimcheck.now_ms() AS now OFFSET 0) one LEFT JOIN known k ON true;
 
 -- name: add
--- A lane is told of where nothing that came in lately still waits in it: whoever works on it is awake then.
-WITH asked AS MATERIALIZED (
-  SELECT * FROM unnest(
-    :numbers::bigint[], string_to_array(:ids, E'\x1e', ''), :lanes::integer[], :priorities::integer[],
+-- Where no `now` is given, the jobs were accepted as of 0: their instants are distances, and this statement's time is added.
+-- A lane is told of where nothing that came in lately still waits in it: whoever works on it is awake then. (Not by NOT EXISTS,
+-- which would become a join with all that is ready.)
+WITH moment AS MATERIALIZED (
+  SELECT coalesce(:now::bigint, now) AS now, CASE WHEN :now::bigint IS NULL THEN now ELSE 0 END AS base,
+    ARRAY(SELECT nextval('claimcheck.job_numbers') FROM generate_subscripts(:lanes::integer[], 1)) AS numbers
+  FROM claimcheck.now_ms() AS now
+), asked AS MATERIALIZED (
+  SELECT m.numbers[u.nth] AS number, u.id, u.lane, u.priority, u.timeout_ms, u.max_attempts, u.deadline_ms,
+    u.deadline_at + m.base AS deadline_at, u.run_at + m.base AS run_at,
+    u.keyed, u.input, u.input_ref, u.input_sha256, u.labels,
+    CASE WHEN m.base = 0 THEN u.events ELSE replace(u.events, '"at":0,', concat('"at":', m.base, ',')) END AS events
+  FROM moment m CROSS JOIN unnest(
+    string_to_array(:ids, E'\x1e', ''), :lanes::integer[], :priorities::integer[],
     :timeouts::bigint[], :max_attempts::integer[], :deadlines_at::bigint[], :deadlines::bigint[], :runs_at::bigint[],
     :keyed::boolean[], string_to_array(:inputs, E'\x1e', ''), string_to_array(:input_refs, E'\x1e', ''),
     string_to_array(:inputs_sha256, E'\x1e', ''), string_to_array(:labels, E'\x1e', ''),
     string_to_array(:events, E'\x1e', '')
-  ) AS u(
-    number, id, lane, priority, timeout_ms, max_attempts, deadline_at, deadline_ms, run_at,
-    keyed, input, input_ref, input_sha256, labels, events
+  ) WITH ORDINALITY AS u(
+    id, lane, priority, timeout_ms, max_attempts, deadline_at, deadline_ms, run_at,
+    keyed, input, input_ref, input_sha256, labels, events, nth
   )
 ), keys AS (
   INSERT INTO claimcheck.idempotency (tenant, name, request_sha256, job, job_id)
-  SELECT * FROM unnest(
+  SELECT k.tenant, k.name, k.request_sha256, m.numbers[k.nth], k.job_id
+  FROM moment m CROSS JOIN unnest(
     string_to_array(:key_tenants, E'\x1e', ''), string_to_array(:key_names, E'\x1e', ''),
-    string_to_array(:key_requests, E'\x1e', ''), :key_numbers::bigint[], string_to_array(:key_ids, E'\x1e', '')
-  ) AS k(tenant, name, request_sha256, job, job_id)
+    string_to_array(:key_requests, E'\x1e', ''), :key_jobs::integer[], string_to_array(:key_ids, E'\x1e', '')
+  ) AS k(tenant, name, request_sha256, nth, job_id)
   ORDER BY k.tenant, k.name
 ), jobs AS (
   INSERT INTO claimcheck.jobs (number, id, lane, priority, place, timeout_ms, max_attempts, deadline_at, deadline_ms,
     run_at, created_at, updated_at, keyed, input, input_ref, input_sha256, labels, events)
   SELECT number, id, lane, priority, run_at, timeout_ms, max_attempts, deadline_at, deadline_ms,
-    run_at, :now::bigint, :now::bigint, keyed, input, input_ref, input_sha256, labels, events
-  FROM asked
+    run_at, m.now, m.now, keyed, input, input_ref, input_sha256, labels, events
+  FROM moment m CROSS JOIN asked
 ), ready AS (
   INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)
-  SELECT lane, -priority, run_at, number, deadline_at FROM asked WHERE run_at <= :now::bigint
+  SELECT lane, -priority, run_at, number, deadline_at FROM moment m CROSS JOIN asked WHERE run_at <= m.now
 ), scheduled AS (
   INSERT INTO claimcheck.scheduled (due, job, lane, rank, deadline_at)
-  SELECT run_at, number, lane, -priority, deadline_at FROM asked WHERE run_at > :now::bigint
+  SELECT run_at, number, lane, -priority, deadline_at FROM moment m CROSS JOIN asked WHERE run_at > m.now
 ), labelled AS (
   INSERT INTO claimcheck.labels (tenant, name, value, job)
-  SELECT * FROM unnest(
+  SELECT l.tenant, l.name, l.value, m.numbers[l.nth] FROM moment m CROSS JOIN unnest(
     string_to_array(:label_tenants, E'\x1e', ''), string_to_array(:label_names, E'\x1e', ''),
-    string_to_array(:label_values, E'\x1e', ''), :label_numbers::bigint[]
-  ) AS l(tenant, name, value, job)
+    string_to_array(:label_values, E'\x1e', ''), :label_jobs::integer[]
+  ) AS l(tenant, name, value, nth)
 ), told AS MATERIALIZED (
-  SELECT l.workflow FROM (SELECT DISTINCT lane, priority FROM asked WHERE run_at <= :now::bigint) a
+  SELECT l.workflow FROM moment m
+  CROSS JOIN LATERAL (SELECT DISTINCT lane, priority FROM asked WHERE run_at <= m.now) a
   JOIN claimcheck.lanes l ON l.lane = a.lane
-  WHERE NOT EXISTS (
-    SELECT FROM claimcheck.ready r
-    WHERE r.lane = a.lane AND r.rank = -a.priority AND r.place > :now::bigint - 100
-  )
+  WHERE (
+    SELECT r.job FROM claimcheck.ready r
+    WHERE r.lane = a.lane AND r.rank = -a.priority AND r.place > m.now - 100 LIMIT 1
+  ) IS NULL
   LIMIT 1
 )
-SELECT pg_notify(:channel, left(workflow, 200)) FROM told;
+SELECT m.now, m.base, CASE WHEN t.workflow IS NOT NULL THEN pg_notify(:channel, left(t.workflow, 200)) END AS told
+FROM moment m LEFT JOIN told t ON true;
