@@ -57,6 +57,10 @@ export async function openFileBlobs({ dir }: { dir: string }): Promise<BlobStore
 
   return {
     put: (params) => translated(() => put(params)),
+    remove: async ({ uri }) => {
+      const path = pathOf(root, uri);
+      if (path !== null) await unlink(path).catch(absent);
+    },
     open: ({ uri }) => openBlob(root, uri),
     ping: () =>
       translated(() => inDraft(temporary, (_, file) => file.writeFile('ping').then(() => file.sync()))),

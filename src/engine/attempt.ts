@@ -12,6 +12,7 @@ import type { Log } from '../ports/telemetry.ts';
 import type { KnownWorkflow } from './define.ts';
 import { createKeeper } from './durable.ts';
 import type { Keeper } from './durable.ts';
+import type { Patience } from './faults.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Outcome, OutcomeDeps } from './outcome.ts';
 import { runWorkflow } from './run-workflow.ts';
@@ -77,6 +78,8 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   #giveUp: (() => void) | null = null;
   #controller: AbortController | null = null;
   #log: Log | null = null;
+  /** Ends the wait for room on the disk, once the attempt is over. */
+  #keeping: AbortController | null = null;
   #cause: Ending | null = null;
   #over = false;
 
@@ -109,6 +112,15 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     return this.#deps.model;
   }
 
+  get clock() {
+    return this.#deps.clock;
+  }
+
+  get patience(): Patience {
+    this.#keeping ??= new AbortController();
+    return { clock: this.clock, signal: this.#keeping.signal };
+  }
+
   get random() {
     return this.#deps.random;
   }
@@ -135,7 +147,10 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   }
 
   end(ending: Ending): void {
-    if (this.#over) return;
+    if (this.#over) {
+      this.#keeping?.abort(new AttemptEndedError(ending));
+      return;
+    }
     if (ending === 'shutdown') this.#giveUp?.(); // a grace under way ends too: nobody waits for it any more
     if (this.#cause !== null) return;
     this.#cause = ending;
@@ -152,8 +167,20 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     this.#graceTimer?.();
     const ended = { result, cause: this.#cause, elapsedMs: this.#elapsedMs() };
     const concluded = outcomeFor(this.job, ended, this);
-    const outcome = concluded instanceof Promise ? await concluded : concluded; // mostly known: no turn is spent
+    // mostly known: no turn is spent
+    const outcome = concluded instanceof Promise ? await this.#kept(concluded) : concluded;
     if (outcome !== null) await this.#deps.settle(this.job, outcome, blobsOf(outcome, this.keeper.inline));
+  }
+
+  /** An artifact that finds no room is given up where the attempt is ended meanwhile. */
+  async #kept(outcome: Promise<Outcome>): Promise<Outcome | null> {
+    try {
+      return await outcome;
+    } catch (error) {
+      if (!(error instanceof AttemptEndedError)) throw error;
+      const ended = { result: null, cause: error.ending, elapsedMs: this.#elapsedMs() };
+      return outcomeFor(this.job, ended, this);
+    }
   }
 
   #elapsedMs(): number {

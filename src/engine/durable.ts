@@ -6,6 +6,8 @@ import { hash } from 'node:crypto';
 import type { ArtifactRef } from '../domain/record.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { ClaimedJob, InlineBlob } from '../ports/job-store.ts';
+import { patiently } from './faults.ts';
+import type { Patience } from './faults.ts';
 import type { EngineSettings } from './settings.ts';
 
 export interface Keeper {
@@ -14,12 +16,16 @@ export interface Keeper {
    * @param name the last part of the key; one of the server's own
    */
   keepInline(kind: Kind, name: string, body: Uint8Array, mediaType: string): ArtifactRef | null;
-  /** Keeps bytes of any size. */
+  /**
+   * Keeps bytes of any size.
+   * @param patience where it is given, bytes that are all there are tried again while the disk is full
+   */
   keep(
     kind: Kind,
     name: string,
     body: Uint8Array | AsyncIterable<Uint8Array>,
     mediaType: string,
+    patience?: Patience,
   ): Promise<ArtifactRef>;
   /** What has to be written with the settlement. */
   inline: InlineBlob[];
@@ -45,11 +51,13 @@ export function createKeeper(
   return {
     inline,
     keepInline,
-    async keep(kind, name, body, mediaType) {
+    async keep(kind, name, body, mediaType, patience) {
       const small = body instanceof Uint8Array ? keepInline(kind, name, body, mediaType) : null;
       if (small !== null) return small;
       const uri = uriOf(kind, name);
-      const stored = await blobs.put({ uri, body, maxBytes: maxOutputBytes });
+      const put = () => blobs.put({ uri, body, maxBytes: maxOutputBytes });
+      const again = patience !== undefined && body instanceof Uint8Array;
+      const stored = await (again ? patiently(patience, put) : put());
       return { uri, ...stored, mediaType };
     },
   };

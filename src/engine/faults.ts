@@ -1,4 +1,6 @@
-/** What the engine's own loops do about faults of the store: tell the kind, and try again a little later. */
+/** What the engine does about faults of the store: tell the kind, and try again a little later. */
+import type { Clock } from '../ports/clock.ts';
+import { createPause } from './pause.ts';
 
 export function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown';
@@ -7,6 +9,28 @@ export function nameOf(error: unknown): string {
 /** Faults of the store that pass by themselves; anything else is a defect. */
 export function isPassing(error: unknown): boolean {
   return ['StoreUnavailableError', 'StorageFullError'].includes(nameOf(error));
+}
+
+/** How long somebody tries again: until `signal` fires. */
+export interface Patience {
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/**
+ * Does `work`, and again for as long as the store is away or full.
+ * @throws what is no such fault, and the reason of the signal once it has fired
+ */
+export async function patiently<T>({ clock, signal }: Patience, work: () => Promise<T>): Promise<T> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+    }
+    await createPause(clock).wait(retryDelayMs(failures), signal);
+    signal.throwIfAborted();
+  }
 }
 
 /** 100 ms, doubling up to 5 s. @param failures so far, from 0 */

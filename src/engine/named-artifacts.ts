@@ -1,9 +1,11 @@
 /** The artifacts that a workflow keeps besides its output. Only one whose bytes are durable is ever listed. */
 import { inspect } from 'node:util';
 import type { NamedArtifact } from '../domain/record.ts';
-import { OutputTooLargeError } from '../domain/thrown.ts';
+import { OutputTooLargeError, RetryableError } from '../domain/thrown.ts';
 import { BlobTooLargeError } from '../ports/blob-store.ts';
 import type { Keeper } from './durable.ts';
+import { isPassing } from './faults.ts';
+import type { Patience } from './faults.ts';
 import type { RunContext } from './workflow.ts';
 
 export interface NamedArtifacts {
@@ -15,7 +17,8 @@ export interface NamedArtifacts {
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
 const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(; ?[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*$/;
 
-export function createNamedArtifacts(keeper: Keeper, signal: AbortSignal): NamedArtifacts {
+export function createNamedArtifacts(keeper: Keeper, patience: Patience): NamedArtifacts {
+  const { signal } = patience;
   const taken = new Set<string>();
   const kept: { place: number; artifact: NamedArtifact }[] = [];
   const pending = new Set<Promise<void>>();
@@ -24,12 +27,15 @@ export function createNamedArtifacts(keeper: Keeper, signal: AbortSignal): Named
   async function keep(name: string, body: unknown, mediaType: string): Promise<void> {
     const place = (places += 1);
     try {
-      const ref = await keeper.keep('artifacts', `named-${place}`, bytesOf(body), mediaType);
+      const ref = await keeper.keep('artifacts', `named-${place}`, bytesOf(body), mediaType, patience);
       kept.push({ place, artifact: { name, ...ref } });
     } catch (error) {
       taken.delete(name);
-      throw error instanceof BlobTooLargeError
-        ? new OutputTooLargeError(`The artifact ${name} is too large.`)
+      if (error instanceof BlobTooLargeError)
+        throw new OutputTooLargeError(`The artifact ${name} is too large.`);
+      // a stream cannot be read again: the whole attempt has to be
+      throw isPassing(error)
+        ? new RetryableError('There was no room for an artifact.', { cause: error })
         : error;
     }
   }

@@ -7,6 +7,7 @@ import type { Thrown } from '../domain/thrown.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Keeper } from './durable.ts';
 import { nameOf } from './faults.ts';
+import type { Patience } from './faults.ts';
 import type { Ran } from './run-workflow.ts';
 
 export type Outcome = Extract<Command, { type: 'complete' | 'fail' | 'release' }>;
@@ -16,12 +17,17 @@ export interface OutcomeDeps {
   log: Log;
   random: () => number;
   maxOutputBytes: number;
+  /** How long the artifact of an attempt that is over may be tried to be kept. */
+  patience: Patience;
 }
 
 const OUTPUT = ['artifacts', 'output.json'] as const;
 const OUTPUT_TYPE = 'application/json';
 
-/** The artifact is durable, or travels with the settlement, when this resolves; at once where it is small. */
+/**
+ * The artifact is durable, or travels with the settlement, when this resolves; at once where it is small.
+ * @throws the reason of `patience`, where its signal fired first
+ */
 export function outcomeOf(ran: Ran, elapsedMs: number, deps: OutcomeDeps): Outcome | Promise<Outcome> {
   if (ran.thrown !== undefined) return failed(ran.thrown, elapsedMs, deps);
   const artifact = deps.keeper.keepInline(...OUTPUT, ran.output, OUTPUT_TYPE);
@@ -36,9 +42,10 @@ async function largeOutcome(
   deps: OutcomeDeps,
 ): Promise<Outcome> {
   try {
-    const artifact = await deps.keeper.keep(...OUTPUT, output, OUTPUT_TYPE);
+    const artifact = await deps.keeper.keep(...OUTPUT, output, OUTPUT_TYPE, deps.patience);
     return { type: 'complete', artifact, artifacts };
   } catch (error) {
+    if (deps.patience.signal.aborted) throw error;
     deps.log.error({ error_name: nameOf(error) }, 'the artifact could not be stored');
     return failed({ code: 'upstream_unavailable', text: inspect(error) }, elapsedMs, deps);
   }

@@ -6,11 +6,13 @@ import { InvalidInputError, MalformedOutputError, OutputTooLargeError, classify 
 import type { Thrown } from '../domain/thrown.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { ClaimedJob } from '../ports/job-store.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Model } from '../ports/model.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { UploadStore } from '../ports/upload-store.ts';
 import type { KnownWorkflow } from './define.ts';
 import type { Keeper } from './durable.ts';
+import { patiently } from './faults.ts';
 import { createNamedArtifacts } from './named-artifacts.ts';
 import type { NamedArtifacts } from './named-artifacts.ts';
 import { validate } from './schema.ts';
@@ -23,6 +25,7 @@ export interface RunDeps {
   blobs: BlobStore;
   model: Model;
   log: Log;
+  clock: Clock;
   signal: AbortSignal;
   keeper: Keeper;
   maxOutputBytes: number;
@@ -49,7 +52,7 @@ export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps
       progress: (fraction, note) =>
         deps.progress(clamp(fraction), typeof note === 'string' ? note.slice(0, NOTE_LIMIT) : null),
       saveArtifact: (name, body, mediaType) => {
-        artifacts ??= createNamedArtifacts(deps.keeper, deps.signal);
+        artifacts ??= createNamedArtifacts(deps.keeper, { clock: deps.clock, signal: deps.signal });
         return artifacts.save(name, body, mediaType);
       },
       jobId: job.jobId,
@@ -112,8 +115,12 @@ function validInput(validated: Validated): unknown {
   throw new InvalidInputError("The input no longer matches the workflow's schema.");
 }
 
-async function openFile({ uploads, blobs }: RunDeps, tenant: string, ref: string): Promise<InputFile> {
-  const upload = await uploads.find({ tenant, ref });
+async function openFile(
+  { uploads, blobs, clock, signal }: RunDeps,
+  tenant: string,
+  ref: string,
+): Promise<InputFile> {
+  const upload = await patiently({ clock, signal }, () => uploads.find({ tenant, ref }));
   const blob = upload === null ? null : await blobs.open({ uri: ref });
   if (upload === null || blob === null)
     throw new InvalidInputError('The file that the job names is no longer kept.');

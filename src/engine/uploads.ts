@@ -1,7 +1,8 @@
 /** Files that callers hand in, streamed to durable storage under names of the server's own. */
 import { BlobTooLargeError } from '../ports/blob-store.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
-import type { UploadStore } from '../ports/upload-store.ts';
+import { StorageFullError } from '../ports/job-store.ts';
+import type { Upload, UploadStore } from '../ports/upload-store.ts';
 import type { EngineApi } from './api.ts';
 import { ok, refused } from './refusals.ts';
 
@@ -23,13 +24,23 @@ export function createUploads(deps: {
   maxBytes: number;
   newId: () => string;
 }): Pick<EngineApi, 'upload'> {
+  /** Where there is no room for the line that names it, the file is of no use, and takes room that others need. */
+  async function add(upload: Upload): Promise<void> {
+    try {
+      await deps.uploads.add(upload);
+    } catch (error) {
+      if (error instanceof StorageFullError) await deps.blobs.remove({ uri: upload.ref });
+      throw error;
+    }
+  }
+
   return {
     async upload({ tenant }, { body, mediaType, fileName, signal }) {
       const type = mediaType.split(';')[0]?.trim().toLowerCase() ?? '';
       const ref = `uploads/${deps.newId().toLowerCase()}.${ENDINGS[type] ?? 'bin'}`;
       try {
         const { sha256, bytes } = await deps.blobs.put({ uri: ref, body, maxBytes: deps.maxBytes, signal });
-        await deps.uploads.add({ ref, tenant, sha256, bytes, mediaType, fileName });
+        await add({ ref, tenant, sha256, bytes, mediaType, fileName });
         return ok({ inputRef: ref, sha256, bytes, mediaType });
       } catch (error) {
         if (!(error instanceof BlobTooLargeError)) throw error;

@@ -29,6 +29,9 @@ export interface BlobStore {
     signal?: AbortSignal | undefined;
   }): Promise<StoredBlob>;
 
+  /** Removes what no record refers to; nothing happens where there is none. */
+  remove(params: { uri: string }): Promise<void>;
+
   /** Opens for reading, or null where there is nothing under `uri`. `stream` is to be consumed or destroyed. */
   open(params: { uri: string }): Promise<{ bytes: number; stream: () => Readable } | null>;
 
