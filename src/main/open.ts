@@ -159,5 +159,5 @@ async function openStore(
   }
   // Loaded where it is used: the embedded store does without the driver.
   const { openPostgresStore } = await import('../stores/postgres/store.ts');
-  return openPostgresStore({ ...database, rules, onReady: () => wakeups.emit({ type: 'queued' }) });
+  return openPostgresStore({ ...database, rules, onHint: (hint) => wakeups.emit(hint) });
 }

@@ -1,8 +1,10 @@
 /** What becomes of the store when its connections do not: on a server of its own, which the tests may end. */
 import { DatabaseError } from 'pg';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
 import { Connection } from '../../src/stores/postgres/connection.ts';
+import type { Hint } from '../../src/stores/postgres/listener.ts';
 import { asStoreError } from '../../src/stores/postgres/errors.ts';
 import { openPostgresStore } from '../../src/stores/postgres/store.ts';
 import { Fixture } from '../../src/testkit/store/fixture.ts';
@@ -18,7 +20,7 @@ let f: Fixture;
 let schema: string;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ max_notify_queue_pages: '64' });
 });
 
 afterAll(() => server.stop());
@@ -31,8 +33,8 @@ beforeEach(async () => {
 
 afterEach(() => store.close());
 
-function open(url: string, onReady?: () => void): Promise<Store> {
-  return openPostgresStore({ url, schema, rules: RULES, ...(onReady === undefined ? {} : { onReady }) });
+function open(url: string, onHint?: (hint: Hint) => void): Promise<Store> {
+  return openPostgresStore({ url, schema, rules: RULES, ...(onHint === undefined ? {} : { onHint }) });
 }
 
 const UNAVAILABLE = { name: 'StoreUnavailableError' };
@@ -199,19 +201,21 @@ describe('time', () => {
 });
 
 describe('wake-ups', () => {
-  it('tell of the first job that waits, not of those behind it, and of nothing that waits for its time', async () => {
-    let heard = 0;
-    const listening = await open(server.url, () => {
-      heard += 1;
-    });
-    await expect.poll(() => heard).toBe(1); // the connection itself
-    await f.enqueueOne();
-    await expect.poll(() => heard).toBe(2);
-    await f.enqueue({}, {}, {});
-    await f.enqueueOne({ workflow: 'other', runAt: Date.now() + 60_000 });
-    await f.enqueueOne({ workflow: 'last' });
-    await expect.poll(() => heard).toBe(3);
-    await listening.close();
+  it('are left out where the server could take no more of them, and the job is accepted', async () => {
+    const full = { code: '54000' };
+    await withClient(async (idle) => {
+      await idle.query('LISTEN others');
+      await idle.query('BEGIN');
+      const say = (client: Client, text: string) => client.query(`SELECT pg_notify('others', '${text}')`);
+      await withClient(async (client) => {
+        const fill = async () => {
+          for (let index = 0; index < 100; index += 1) await say(client, `${index} ${'x'.repeat(7900)}`);
+        };
+        await expect(fill()).rejects.toMatchObject(full);
+        await expect(say(client, 'one more'.repeat(900))).rejects.toMatchObject(full);
+      }, server.url);
+      expect(await f.statusOf(await f.enqueueOne())).toBe('queued');
+    }, server.url);
   });
 
   it('come again after the connection broke', async () => {

@@ -52,7 +52,7 @@ export function dropSchema(schema: string): Promise<unknown> {
 }
 
 /** The database's clock itself is replaced, in the schema of the test alone, by one that a row holds. */
-export async function openPostgresForTest(): Promise<OpenedStore> {
+export async function openPostgresForTest(): Promise<OpenedStore & { schema: string }> {
   const url = await databaseUrl();
   const schema = newSchema();
   const store = await openPostgresStore({ url, schema, rules: RULES });
@@ -65,6 +65,7 @@ export async function openPostgresForTest(): Promise<OpenedStore> {
       AS 'SELECT ms FROM "${schema}".stopped_clock'`);
   let moved: Promise<unknown> = Promise.resolve();
   return {
+    schema,
     store: afterEach(store, () => moved),
     advance: (ms) => {
       moved = client.query(`UPDATE "${schema}".stopped_clock SET ms = ms + ${ms}`);

@@ -18,12 +18,12 @@ beforeEach(async () => {
   const url = await databaseUrl();
   schema = newSchema();
   const ready = new Promise<void>((resolve) => {
-    const onReady = () => {
+    const onHint = () => {
       woken += 1;
       resolve();
     };
     woken = 0;
-    void openPostgresStore({ url, schema, rules: RULES, onReady }).then((opened) => {
+    void openPostgresStore({ url, schema, rules: RULES, onHint }).then((opened) => {
       store = opened;
     });
   });

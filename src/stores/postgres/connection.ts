@@ -58,6 +58,8 @@ const types = {
 
 export class Connection {
   readonly schema: string;
+  /** Where workers on other machines are told of what concerns them. */
+  readonly channel: string;
   readonly #pool: Pool;
   readonly #greeted = new WeakSet<ClientBase>();
   readonly #pooled = new WeakSet<ClientBase>();
@@ -70,6 +72,7 @@ export class Connection {
 
   constructor(url: string, schema: string) {
     this.schema = schema;
+    this.channel = `${schema}_ready`;
     this.#pool = new Pool({
       ...clientConfig(url),
       max: POOL_SIZE,

@@ -13,6 +13,4 @@ export interface StoreContext {
   marks: Marks;
   held: Held;
   rules: Rules;
-  /** Where it is told that jobs became claimable. */
-  channel: string;
 }

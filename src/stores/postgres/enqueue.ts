@@ -129,7 +129,7 @@ export class Intake {
     const [added] = await this.#sql.add.all(
       {
         now,
-        channel: this.#context.channel,
+        channel: this.#context.connection.channel,
         lanes: numbers(lanes),
         ids: names(jobs.map((job) => job.jobId)),
         priorities: numbers(jobs.map((job) => job.priority)),

@@ -1,7 +1,9 @@
 /**
- * Hears that jobs became claimable, on a connection of its own: LISTEN lasts as long as a session does. It comes back
+ * Hears what concerns workers on any machine, on a connection of its own: LISTEN lasts as long as a session does. It comes back
  * by itself after every break, and then gives one hint for all that it may have missed. Behind a pooler that lends sessions
  * by the transaction nothing can be heard, and polling has to do.
+ *
+ * What is told is `ready`, or `revoked` and a session: a few dozen bytes of the 8,000 that PostgreSQL carries.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -14,6 +16,13 @@ const LONGEST_PAUSE_MS = 5000;
 const PROBE_EVERY_MS = 10_000;
 const PROBE_ANSWER_MS = 3000;
 
+/** What was told. */
+export type Hint =
+  /** Jobs became claimable, or soon will be. */
+  | { type: 'queued' }
+  /** Attempts of this session were taken away. */
+  | { type: 'revoked'; session: string };
+
 export interface Listener {
   close(): Promise<void>;
 }
@@ -21,7 +30,7 @@ export interface Listener {
 interface ListenParams {
   url: string;
   channel: string;
-  onReady: () => void;
+  onHint: (hint: Hint) => void;
 }
 
 export function listen(params: ListenParams): Listener {
@@ -53,12 +62,12 @@ async function keepListening(params: ListenParams, closing: AbortSignal): Promis
 
 /** Listens until the connection breaks. */
 async function listenOnce(
-  { url, channel, onReady }: ListenParams,
+  { url, channel, onHint }: ListenParams,
   closing: AbortSignal,
 ): Promise<'deaf' | 'broken'> {
   const client = new Client(clientConfig(url));
   client.on('error', () => {}); // the end that follows is what counts
-  client.on('notification', () => onReady());
+  client.on('notification', ({ payload }) => onHint(hintOf(payload)));
   const ended = new Promise<void>((resolve) => void client.once('end', () => resolve()));
   const cut = () => destroy(client);
   closing.addEventListener('abort', cut, { once: true });
@@ -67,7 +76,7 @@ async function listenOnce(
     await client.connect();
     if (await isBehindPooler(client)) return 'deaf';
     await client.query(`LISTEN "${channel}"`);
-    onReady();
+    onHint({ type: 'queued' });
     probing = setInterval(() => void probe(client), PROBE_EVERY_MS).unref();
     await ended;
     return 'broken';
@@ -81,4 +90,9 @@ async function listenOnce(
 async function probe(client: Client): Promise<void> {
   const query: QueryConfig & { query_timeout: number } = { text: 'SELECT 1', query_timeout: PROBE_ANSWER_MS };
   await client.query(query).catch(() => destroy(client));
+}
+
+function hintOf(payload = ''): Hint {
+  const [what, session] = payload.split(' ', 2);
+  return what === 'revoked' && session !== undefined ? { type: 'revoked', session } : { type: 'queued' };
 }

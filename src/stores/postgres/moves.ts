@@ -30,12 +30,14 @@ interface Numbered {
 
 export class Moves {
   readonly #sql;
+  readonly #channel: string;
   readonly #lanes: Lanes;
   readonly #marks: Marks;
   readonly #rules: Rules;
 
   constructor(connection: Connection, lanes: Lanes, marks: Marks, rules: Rules) {
     this.#sql = prepared<{ end: Numbered; bury: Numbered; revive: Numbered }>(connection, 'moves');
+    this.#channel = connection.channel;
     this.#lanes = lanes;
     this.#marks = marks;
     this.#rules = rules;
@@ -115,6 +117,7 @@ export class Moves {
       blob_media_types: texts(blobs.map(({ mediaType }) => JSON.stringify(mediaType))),
       blob_bytes: blobs.map(({ bytes }) => bytes),
       revoke,
+      channel: this.#channel,
     });
   }
 
@@ -131,6 +134,7 @@ export class Moves {
     const lane =
       pinned === undefined ? before : await this.#lanes.named({ ...before, output_schema_sha256: pinned });
     return this.#sql.revive.all({
+      channel: this.#channel,
       job: row.number,
       seen: row.event_count,
       lane: lane.lane,

@@ -19,6 +19,7 @@ import { keyStore } from './keys.ts';
 import { Lanes } from './lanes.ts';
 import { listVerb } from './list.ts';
 import { listen } from './listener.ts';
+import type { Hint } from './listener.ts';
 import { checkSchemaName, dryRun, migrate } from './migrate.ts';
 import { Marks } from './marks.ts';
 import { Moves } from './moves.ts';
@@ -35,8 +36,8 @@ export interface PostgresStoreOptions {
   /** The schema that holds the tables; made where it is missing. */
   schema: string;
   rules: Rules;
-  /** Called where another process, or this one, has told that jobs became claimable. Only a hint. */
-  onReady?: () => void;
+  /** Called with what another process, or this one, has told. Only a hint. */
+  onHint?: (hint: Hint) => void;
 }
 
 /**
@@ -45,7 +46,7 @@ export interface PostgresStoreOptions {
  * @throws StoreUnavailableError where the server cannot be reached
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, schema, onReady } = options;
+  const { url, schema, onHint } = options;
   checkSchemaName(schema);
   const connection = new Connection(url, schema);
   try {
@@ -53,7 +54,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const context = assemble(connection, options);
     const store = { ...verbs(context), description: describe(url, schema) };
     await store.jobs.ping();
-    const listener = onReady === undefined ? null : listen({ url, channel: context.channel, onReady });
+    const listener = onHint === undefined ? null : listen({ url, channel: connection.channel, onHint });
     return {
       ...store,
       async close() {
@@ -83,11 +84,11 @@ export async function outstandingMigrations({
   }
 }
 
-function assemble(connection: Connection, { rules, schema }: PostgresStoreOptions): StoreContext {
+function assemble(connection: Connection, { rules }: PostgresStoreOptions): StoreContext {
   const lanes = new Lanes(connection);
   const marks = new Marks();
   const moves = new Moves(connection, lanes, marks, rules);
-  return { connection, lanes, moves, marks, held: new Held(), rules, channel: `${schema}_ready` };
+  return { connection, lanes, moves, marks, held: new Held(), rules };
 }
 
 function verbs(context: StoreContext): Pick<Store, 'jobs' | 'keys' | 'uploads'> {

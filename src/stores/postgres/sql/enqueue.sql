@@ -11,8 +11,10 @@ SELECT one.now, k.* FROM (SELECT claimcheck.now_ms() AS now OFFSET 0) one LEFT J
 
 -- name: add
 -- Where no `now` is given, the jobs were accepted as of 0: their instants are distances, and this statement's time is added.
--- A lane is told of where nothing that came in lately still waits in it: whoever works on it is awake then. (Not by NOT EXISTS,
--- which would become a join with all that is ready.)
+-- Workers are told where nothing that came in lately still waits in the lane: whoever works on it is awake then. (Not by NOT
+-- EXISTS, which would become a join with all that is ready.) They are told, too, of what is due before an idle worker looks
+-- again by itself. Where somebody who listens holds a transaction open, what is told piles up, and a full queue would have
+-- every commit refused that tells of something: so from half on nothing is told.
 WITH moment AS MATERIALIZED (
   SELECT coalesce(:now::bigint, now) AS now, CASE WHEN :now::bigint IS NULL THEN now ELSE 0 END AS base,
     ARRAY(SELECT nextval('claimcheck.job_numbers') FROM generate_subscripts(:lanes::integer[], 1)) AS numbers
@@ -59,14 +61,19 @@ WITH moment AS MATERIALIZED (
     string_to_array(:label_values, E'\x1e', ''), :label_jobs::integer[]
   ) AS l(tenant, name, value, nth)
 ), told AS MATERIALIZED (
-  SELECT l.workflow FROM moment m
-  CROSS JOIN LATERAL (SELECT DISTINCT lane, priority FROM asked WHERE run_at <= m.now) a
-  JOIN claimcheck.lanes l ON l.lane = a.lane
-  WHERE (
-    SELECT r.job FROM claimcheck.ready r
-    WHERE r.lane = a.lane AND r.rank = -a.priority AND r.place > m.now - 100 LIMIT 1
-  ) IS NULL
+  SELECT FROM moment m CROSS JOIN LATERAL (
+    SELECT DISTINCT lane, priority, CASE WHEN run_at > m.now THEN run_at END AS due FROM asked WHERE run_at < m.now + 500
+  ) a
+  WHERE CASE
+    WHEN a.due IS NULL THEN (
+      SELECT r.job FROM claimcheck.ready r
+      WHERE r.lane = a.lane AND r.rank = -a.priority AND r.place > m.now - 100 LIMIT 1
+    ) IS NULL
+    ELSE a.due < coalesce((SELECT min(due) FROM claimcheck.scheduled), a.due + 1)
+  END
   LIMIT 1
 )
-SELECT m.now, m.base, CASE WHEN t.workflow IS NOT NULL THEN pg_notify(:channel, left(t.workflow, 200)) END AS told
-FROM moment m LEFT JOIN told t ON true;
+SELECT m.now, m.base, CASE
+    WHEN EXISTS (SELECT FROM told) THEN CASE WHEN pg_notification_queue_usage() < 0.5 THEN pg_notify(:channel, 'ready') END
+  END AS said
+FROM moment m;

@@ -51,8 +51,29 @@ WITH moves AS MATERIALIZED (
 ), keys AS (
   UPDATE claimcheck.idempotency SET ended_at = :now::bigint
   WHERE job = ANY (ARRAY(SELECT number FROM written WHERE keyed AND due IS NULL))
+), told AS MATERIALIZED (
+  -- Of what may be claimed now, as an enqueue tells; and of what is due before idle workers would look again by themselves.
+  SELECT 'ready' AS what FROM (
+    SELECT DISTINCT lane, rank, CASE WHEN due > :now::bigint THEN due END AS due
+    FROM written WHERE due < :now::bigint + 500
+  ) w
+  WHERE CASE
+    WHEN w.due IS NULL THEN (
+      SELECT r.job FROM claimcheck.ready r
+      WHERE r.lane = w.lane AND r.rank = w.rank AND r.place > :now::bigint - 100 LIMIT 1
+    ) IS NULL
+    ELSE w.due < coalesce((SELECT min(due) FROM claimcheck.scheduled), w.due + 1)
+  END
+  LIMIT 1
+), warned AS MATERIALIZED (
+  -- A session whose attempts were taken away. Where there are several, they hear of it with their next renewal.
+  SELECT concat('revoked ', min(session)) AS what FROM ended
+  WHERE :revoke::boolean HAVING count(DISTINCT session) = 1
+), said AS MATERIALIZED (
+  SELECT CASE WHEN pg_notification_queue_usage() < 0.5 THEN pg_notify(:channel, left(what, 200)) END
+  FROM (SELECT what FROM told UNION ALL SELECT what FROM warned) t
 )
-SELECT number FROM written;
+SELECT number, (SELECT count(*) FROM said) AS said FROM written;
 
 -- name: bury
 -- Waiting jobs die where they still wait and nobody has written their record since it was read.
@@ -119,4 +140,4 @@ WITH answered AS (
 ), keys AS (
   UPDATE claimcheck.idempotency SET ended_at = NULL WHERE job = ANY (ARRAY(SELECT number FROM written WHERE keyed))
 )
-SELECT number FROM written;
+SELECT number, CASE WHEN pg_notification_queue_usage() < 0.5 THEN pg_notify(:channel, 'ready') END AS said FROM written;
