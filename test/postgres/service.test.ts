@@ -6,7 +6,11 @@ import { Client } from 'pg';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineWorkflow, openClaimcheck } from '../../src/index.ts';
+import { noModel } from '../../src/engine/no-model.ts';
 import type { Claimcheck } from '../../src/index.ts';
+import { openParts } from '../../src/main/open.ts';
+import { createTelemetry } from '../../src/main/telemetry.ts';
+import type { Wakeup } from '../../src/ports/wakeups.ts';
 import { schemaVersion } from '../../src/stores/postgres/migrate.ts';
 import { run, runHere, serve, start, tempDir, endOf } from '../cli/run.ts';
 import { databaseUrl, dropSchema, newSchema } from './database.ts';
@@ -18,6 +22,19 @@ const double = defineWorkflow({
   output: z.object({ doubled: z.number() }),
   run: ({ input }) => ({ doubled: input.number * 2 }),
 });
+
+const endless = defineWorkflow({
+  name: 'endless',
+  version: '1',
+  input: z.undefined(),
+  output: z.null(),
+  run: ({ signal }) =>
+    new Promise<null>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    }),
+});
+
+const CALLER = { tenant: 'default', actor: 'local:test' };
 
 let url: string;
 let schema: string;
@@ -72,6 +89,39 @@ describe('an app', () => {
     expect((await app.wait(done, { waitMs: 20_000 })).status).toBe('completed');
     await expect(app.status(undone)).rejects.toMatchObject({ code: 'not_found' });
   });
+});
+
+it('a worker hears of a cancel that another process was told, and of nothing that concerns others', async () => {
+  const open = async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'claimcheck-service-'));
+    const telemetry = createTelemetry({ level: 'silent', process: 'test' });
+    const parts = await openParts({
+      dataDir,
+      database: { url, schema },
+      workflows: [endless],
+      model: noModel,
+      telemetry,
+    });
+    onTestFinished(async () => {
+      await parts.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    });
+    return parts;
+  };
+  const [api, host, other] = [await open(), await open(), await open()];
+  const [worker, idle] = [host.createWorker(), other.createWorker()];
+  onTestFinished(() => [worker, idle].forEach((one) => one.kill()));
+  const heard: Wakeup[] = [];
+  host.wakeups.on((wakeup) => heard.push(wakeup));
+  worker.start();
+  const ticket = await api.engine.enqueue(CALLER, { workflow: 'endless' });
+  const { jobId } = ticket.ok ? ticket.value : { jobId: '' };
+  await expect.poll(() => worker.slotsTaken()).toBe(1);
+  idle.start();
+  await api.engine.cancel(CALLER, jobId, 'not needed');
+  await expect.poll(() => heard).toContainEqual({ type: 'revoked', session: worker.session() });
+  await expect.poll(() => worker.slotsTaken()).toBe(0);
+  expect(heard.filter(({ type }) => type === 'revoked')).toHaveLength(1);
 });
 
 describe('the commands', () => {
