@@ -7,6 +7,7 @@ import type { Caller, EngineApi, Result } from './api.ts';
 import { groupCommit } from './group-commit.ts';
 import { createPause } from './pause.ts';
 import { invalid, noSuchJob, ok } from './refusals.ts';
+import { createWatch } from './watch.ts';
 
 interface ReaderDeps {
   store: JobStore;
@@ -14,8 +15,6 @@ interface ReaderDeps {
   wakeups: Wakeups;
 }
 
-/** How often a waiting reader looks by itself, since a wake-up may be lost. */
-const POLL_MS = 300;
 const LOOK_JOBS = 500;
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 500;
@@ -27,6 +26,7 @@ function isTerminal(status: Status): boolean {
 type Readers = Pick<EngineApi, 'status' | 'waitForChange' | 'job' | 'list'>;
 
 export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
+  const watch = createWatch({ clock, wakeups });
   // who asks while one look is under way shares the next
   const look = groupCommit((asked: { tenant: string; jobId: string }[]) => store.statuses(asked), {
     maxWeight: LOOK_JOBS,
@@ -49,9 +49,7 @@ export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
     async waitForChange(caller, jobId, { seq, waitMs, signal }) {
       const end = clock.monotonicMs() + waitMs;
       const pause = createPause(clock);
-      const stopListening = wakeups.on((wakeup) => {
-        if (wakeup.type === 'moved' && wakeup.jobId === jobId) pause.wake();
-      });
+      const stopWatching = watch.add(jobId, pause);
       try {
         let known = seq;
         for (;;) {
@@ -60,10 +58,10 @@ export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
           if (!view.ok || isTerminal(view.value.status) || leftMs <= 0 || signal.aborted) return view;
           known ??= view.value.seq;
           if (view.value.seq !== known) return view;
-          await pause.wait(Math.min(POLL_MS, leftMs), signal);
+          await pause.wait(leftMs, signal);
         }
       } finally {
-        stopListening();
+        stopWatching();
       }
     },
 
