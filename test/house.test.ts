@@ -58,6 +58,9 @@ const CASES: readonly Case[] = [
   { file: 'src/stores/postgres/a.ts', code: "export * from '../sqlite/store.ts';", rule: IMPORTS },
   { file: 'src/stores/shared/a.ts', code: "export * from '../sqlite/store.ts';", rule: IMPORTS },
   { file: 'src/stores/a.ts', code: 'export const a = 1;', rule: IMPORTS },
+  { file: 'src/isolation/a.ts', code: "export { Tinypool } from 'tinypool';" },
+  { file: 'src/isolation/b.ts', code: "export * from '../engine/part.ts';", rule: IMPORTS },
+  { file: 'src/engine/g.ts', code: "export { Tinypool } from 'tinypool';", rule: IMPORTS },
   { file: 'src/blobs/a.ts', code: "export * from '../engine/part.ts';", rule: IMPORTS },
   { file: 'src/models/a.ts', code: "export * from '../engine/part.ts';", rule: IMPORTS },
 

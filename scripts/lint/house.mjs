@@ -56,6 +56,7 @@ const HOUSE = {
     packages: ['@photostructure/sqlite'],
   },
   'stores/postgres': { rooms: ['domain', 'ports', 'stores/shared'], node: true, packages: ['pg'] },
+  isolation: { rooms: ['domain', 'ports'], node: true, packages: ['tinypool'] },
   blobs: { rooms: ['domain', 'ports'], node: true, packages: ['@aws-sdk/client-s3'] },
   models: {
     rooms: ['domain', 'ports'],

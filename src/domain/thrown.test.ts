@@ -10,6 +10,7 @@ import {
   InvalidRequestError,
   MalformedOutputError,
   OutputTooLargeError,
+  readThrown,
   RefusedError,
   RetryableError,
   SpendingLimitError,
@@ -227,6 +228,31 @@ describe('whatever was thrown', () => {
       },
     );
   }
+});
+
+describe('what another process says was thrown', () => {
+  test('is read back as it was told', () => {
+    const told = classify(
+      new MalformedOutputError('x', { raw: { a: 1 }, issues: [{ path: '/a', message: 'no' }] }),
+    );
+    expect(readThrown(structuredClone(told))).toEqual(told);
+    expect(readThrown({ code: 'malformed_output', text: '' }).text).toBe('');
+  });
+
+  test.each(['timeout', 'worker_lost', 'deadline_exceeded', 'cancelled', 'nonsense', 7])(
+    'is an error of the function where it names %s',
+    (code) => expect(readThrown({ code, text: 'x' })).toEqual({ code: 'workflow_error', text: 'x' }),
+  );
+
+  test('may be anything', () => {
+    fc.assert(fc.property(fc.anything(), (said) => isErrorCode(readThrown(said).code)));
+    const { text, message } = readThrown({
+      code: 'invalid_input',
+      text: 'x'.repeat(1e5),
+      message: 'y'.repeat(1e4),
+    });
+    expect([text.length, message?.length]).toEqual([20_000, 500]);
+  });
 });
 
 test('bounded cuts at its limit, leaves text well formed and keeps only tab and line feed of the control characters', () => {

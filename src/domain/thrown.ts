@@ -120,6 +120,12 @@ export function classify(thrown: unknown): Thrown {
   return { code: isTransient(thrown, new Set()) ? 'upstream_unavailable' : 'workflow_error', text };
 }
 
+/** What another process says was thrown, read as if it could say anything. */
+export function readThrown(said: unknown): Thrown {
+  const text = read(said, 'text');
+  return branded(said, typeof text === 'string' ? bounded(text, TEXT_LIMIT) : '');
+}
+
 /** What only the queue itself can know; a function that claims it has failed with an error of its own. */
 const NOT_FOR_FUNCTIONS: readonly ErrorCode[] = ['timeout', 'worker_lost', 'deadline_exceeded', 'cancelled'];
 
