@@ -39,7 +39,7 @@ export interface Known {
 export interface Failure {
   code: ErrorCode;
   elapsedMs: number;
-  /** Replaces the code's fixed sentence; only for sentences that a workflow's author wrote for its callers. */
+  /** Replaces the code's fixed sentence; only for sentences that were written to be shown: by a workflow's author, or by us. */
   message?: string;
   limitMs?: number;
   retryAfterMs?: number;

@@ -39,7 +39,7 @@ export const FAILURES: Readonly<Record<ErrorCode, FailureRule>> = {
   worker_lost: {
     retry: 'at_once',
     message: 'The worker disappeared while it ran the attempt.',
-    question: 'Every attempt took its worker with it. Is the cause mended? Replay it, or give it up.',
+    question: 'Every attempt took its process with it. Is the cause mended? Replay it, or give it up.',
   },
   malformed_output: {
     retry: 'never',

@@ -4,9 +4,11 @@
  * The function runs under a signal that fires at its timeout, at the job's deadline, when a person cancels, when the
  * lease is lost, or when the worker shuts down. A function that heeds the signal ends soon and is settled then. One that
  * does not is settled without it after a grace; what it returns later goes nowhere, because its token is spent,
- * but it holds its slot until it returns.
+ * but it holds its slot until it returns. One that runs in a process of its own is ended with its grace.
  */
+import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Isolation } from '../ports/isolation.ts';
 import type { ClaimedJob, InlineBlob } from '../ports/job-store.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { KnownWorkflow } from './define.ts';
@@ -15,6 +17,7 @@ import type { Keeper } from './durable.ts';
 import type { Patience } from './faults.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Outcome, OutcomeDeps } from './outcome.ts';
+import { runIsolated } from './run-isolated.ts';
 import { runWorkflow } from './run-workflow.ts';
 import type { Ran, RunDeps } from './run-workflow.ts';
 import type { Settle } from './settle.ts';
@@ -34,7 +37,10 @@ export class AttemptEndedError extends Error {
   }
 }
 
-export interface AttemptDeps extends Pick<RunDeps, 'uploads' | 'blobs' | 'model'> {
+export interface AttemptDeps extends Pick<RunDeps, 'uploads' | 'model'> {
+  blobs: BlobStore;
+  /** Where functions run that ask for a process of their own; null where no workflow does. */
+  isolation: Isolation | null;
   clock: Clock;
   random: () => number;
   log: Log;
@@ -90,6 +96,16 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     this.#startedMs = deps.clock.monotonicMs();
     this.#timer = deps.clock.after(this.#limit.ms, () => this.end(this.#limit.cause));
     this.keeper = createKeeper(deps.blobs, job, deps.settings);
+    const isolation = workflow.definition.isolation === 'process' ? deps.isolation : null;
+    if (isolation !== null) {
+      const givenUp = new Promise<void>((resolve) => {
+        this.#giveUp = resolve;
+      });
+      const ran = runIsolated(isolation, job, this, givenUp);
+      this.returned = ran;
+      this.concluded = this.#conclude(ran); // given up, it is ended, so its end can be waited for
+      return;
+    }
     const ran = runWorkflow(workflow, job, this);
     this.returned = ran;
     this.concluded = this.#conclude(

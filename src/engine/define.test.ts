@@ -34,7 +34,8 @@ describe('defineWorkflow', () => {
     [{ limits: { timeoutMs: 0 } }, /`limits.timeoutMs` of echo/],
     [{ limits: { timeout: 1 } }, /`limits.timeout` of echo is unknown; there are timeoutMs/],
     [{ limts: {} }, /`limts` of echo is no field of a workflow; there are name,/],
-    [{ inputFile: 'maybe' }, /`inputFile` of echo/],
+    [{ inputFile: 'maybe' }, /`inputFile` of echo must be "none", "optional", "required"/],
+    [{ isolation: 'thread' }, /`isolation` of echo must be "none", "process"/],
   ])('names the field that is wrong: %j', (change, message) => {
     const definition = { ...echo('1'), ...change } as unknown as ReturnType<typeof echo>;
     expect(() => defineWorkflow(definition)).toThrow(message);
@@ -42,6 +43,16 @@ describe('defineWorkflow', () => {
 });
 
 describe('workflowTable', () => {
+  it('keeps the lanes apart of what runs in the worker and of what runs in a process of its own', () => {
+    const table = workflowTable([
+      echo('1'),
+      { ...echo('2'), isolation: 'process' },
+      { ...echo('3'), isolation: 'none' },
+    ]);
+    expect(table.lanes.map(({ version }) => version)).toEqual(['3', '1']);
+    expect(table.isolatedLanes.map(({ version }) => version)).toEqual(['2']);
+  });
+
   it('finds the version that is asked for, and the newest where none is', () => {
     const table = workflowTable([echo('2'), echo('10'), echo('9')]);
     expect(table.find('echo')?.lane.version).toBe('10');

@@ -24,10 +24,8 @@ export function defineWorkflow<InputSchema extends StandardSchemaV1, OutputSchem
 /** What is wrong with something that claims to be a workflow, or null. */
 export function definitionProblem(definition: unknown): string | null {
   if (definition === null || typeof definition !== 'object') return 'a workflow is an object';
-  const { name, version, input, output, inputFile, limits, run, ...unknown } = definition as Record<
-    string,
-    unknown
-  >;
+  const { name, version, input, output, inputFile, limits, isolation, run, ...unknown } =
+    definition as Record<string, unknown>;
   if (typeof name !== 'string' || !NAME.test(name)) {
     return '`name` must be 1 to 100 letters, digits, ".", "_" or "-", starting with a letter or digit';
   }
@@ -38,15 +36,26 @@ export function definitionProblem(definition: unknown): string | null {
   if (!isSchema(output))
     return `\`output\` of ${name} must be a Standard Schema (zod, valibot, arktype, ...)`;
   if (typeof run !== 'function') return `\`run\` of ${name} must be a function`;
-  if (inputFile !== undefined && !['none', 'optional', 'required'].includes(inputFile as string)) {
-    return `\`inputFile\` of ${name} must be "none", "optional" or "required"`;
-  }
   const [stray] = Object.keys(unknown);
   if (stray !== undefined) return `\`${stray}\` of ${name} is no field of a workflow; there are ${FIELDS}`;
-  return limitsProblem(name, limits ?? {});
+  return choiceProblem(name, { inputFile, isolation }) ?? limitsProblem(name, limits ?? {});
 }
 
-const FIELDS = 'name, version, input, output, inputFile, limits and run';
+const FIELDS = 'name, version, input, output, inputFile, limits, isolation and run';
+
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  inputFile: ['none', 'optional', 'required'],
+  isolation: ['none', 'process'],
+};
+
+function choiceProblem(name: string, chosen: Readonly<Record<string, unknown>>): string | null {
+  for (const [field, choices] of Object.entries(CHOICES)) {
+    const choice = chosen[field];
+    if (choice === undefined || choices.some((known) => known === choice)) continue;
+    return `\`${field}\` of ${name} must be ${choices.map((known) => `"${known}"`).join(', ')}`;
+  }
+  return null;
+}
 
 function limitsProblem(name: string, limits: object): string | null {
   for (const [key, value] of Object.entries(limits)) {
@@ -73,7 +82,10 @@ export interface KnownWorkflow {
 
 /** The workflows that one process knows, by name, version and output schema. */
 export interface WorkflowTable {
+  /** Of those that run in the worker itself. */
   lanes: Lane[];
+  /** Of those that run in processes of their own. */
+  isolatedLanes: Lane[];
   /** The version named, or the newest. */
   find(name: string, version?: string): KnownWorkflow | null;
   names(): string[];
@@ -97,8 +109,10 @@ export function workflowTable(definitions: readonly WorkflowDefinition[]): Workf
     known.set(definition.name, versions);
   }
   const all = [...known.values()].flat();
+  const lanesOf = (workflows: KnownWorkflow[]) => workflows.map(({ lane }) => lane);
   return {
-    lanes: all.map((workflow) => workflow.lane),
+    lanes: lanesOf(all.filter(({ definition }) => definition.isolation !== 'process')),
+    isolatedLanes: lanesOf(all.filter(({ definition }) => definition.isolation === 'process')),
     find: (name, version) =>
       known.get(name)?.find((workflow) => version === undefined || workflow.definition.version === version) ??
       null,

@@ -17,7 +17,15 @@ export interface NamedArtifacts {
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
 const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(; ?[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*$/;
 
-export function createNamedArtifacts(keeper: Keeper, patience: Patience): NamedArtifacts {
+export function isArtifactName(name: string): boolean {
+  return NAME.test(name);
+}
+
+export function isMediaType(text: string): boolean {
+  return MEDIA_TYPE.test(text);
+}
+
+export function createNamedArtifacts(keeper: Pick<Keeper, 'keep'>, patience: Patience): NamedArtifacts {
   const { signal } = patience;
   const taken = new Set<string>();
   const kept: { place: number; artifact: NamedArtifact }[] = [];
@@ -43,8 +51,9 @@ export function createNamedArtifacts(keeper: Keeper, patience: Patience): NamedA
   return {
     async save(name, body, mediaType) {
       signal.throwIfAborted();
-      if (!NAME.test(name)) throw new TypeError(`saveArtifact: ${inspect(name)} is no name for an artifact`);
-      if (!MEDIA_TYPE.test(mediaType))
+      if (!isArtifactName(name))
+        throw new TypeError(`saveArtifact: ${inspect(name)} is no name for an artifact`);
+      if (!isMediaType(mediaType))
         throw new TypeError(`saveArtifact: ${inspect(mediaType)} is no media type`);
       if (taken.has(name)) throw new TypeError(`saveArtifact: this attempt has an artifact ${name} already`);
       taken.add(name);

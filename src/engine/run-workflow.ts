@@ -21,13 +21,13 @@ import { workflowLog } from './workflow-log.ts';
 import type { InputFile, RunContext, WorkflowDefinition } from './workflow.ts';
 
 export interface RunDeps {
-  uploads: UploadStore;
-  blobs: BlobStore;
+  uploads: Pick<UploadStore, 'find'>;
+  blobs: Pick<BlobStore, 'open'>;
   model: Model;
   log: Log;
   clock: Clock;
   signal: AbortSignal;
-  keeper: Keeper;
+  keeper: Pick<Keeper, 'keep'>;
   maxOutputBytes: number;
   progress: (fraction: number, note: string | null) => void;
 }
@@ -37,7 +37,7 @@ export type Ran =
   | { output: Uint8Array; artifacts: NamedArtifact[]; thrown?: never }
   | { output?: never; thrown: Thrown };
 
-const NOTE_LIMIT = 200;
+export const NOTE_LIMIT = 200;
 
 export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps: RunDeps): Promise<Ran> {
   try {
@@ -165,6 +165,6 @@ function encodeJson(value: unknown, maxBytes: number): Uint8Array {
   return bytes;
 }
 
-function clamp(fraction: number): number {
+export function clamp(fraction: number): number {
   return Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : 0;
 }

@@ -11,6 +11,10 @@ export interface EngineSettings {
   graceMs: number;
   /** How long a stopping worker lets its attempts go on before it releases them. */
   shutdownMs: number;
+  /** Isolated processes of one worker, and so the isolated attempts that it has in flight at most. */
+  isolationProcesses: number;
+  /** Memory that an isolated process may take before it is ended. */
+  isolationMemoryBytes: number;
   /** Bytes of JSON of an inline input. */
   maxInputBytes: number;
   maxUploadBytes: number;
@@ -29,6 +33,8 @@ export const DEFAULT_SETTINGS: EngineSettings = {
   concurrency: 100,
   graceMs: 5_000,
   shutdownMs: 5_000,
+  isolationProcesses: 4,
+  isolationMemoryBytes: 512 * 1024 * 1024,
   maxInputBytes: 256 * 1024,
   maxUploadBytes: 50 * 1024 * 1024,
   maxOutputBytes: 10 * 1024 * 1024,

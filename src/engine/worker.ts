@@ -6,7 +6,7 @@
  * spending an attempt; a store that hangs is not waited for.
  */
 import type { Clock } from '../ports/clock.ts';
-import type { ClaimedJob, JobStore } from '../ports/job-store.ts';
+import type { ClaimedJob, JobStore, Lane } from '../ports/job-store.ts';
 import type { Log, Telemetry } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
 import type { Announce } from './announce.ts';
@@ -28,7 +28,7 @@ import type { EngineSettings } from './settings.ts';
 import { createSlots } from './slots.ts';
 import type { Slots } from './slots.ts';
 
-export interface WorkerDeps extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'model'> {
+export interface WorkerDeps extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'model' | 'isolation'> {
   store: JobStore;
   workflows: WorkflowTable;
   clock: Clock;
@@ -80,7 +80,16 @@ interface Parts {
   pause: Pause;
   caution: Caution;
   reconciler: Reconciler;
+  /** Each is the first to be asked for in its turn. */
+  lanes: LaneGroup[];
   begin(job: ClaimedJob, now: number): void;
+}
+
+/** Lanes that are claimed together. */
+interface LaneGroup {
+  lanes: Lane[];
+  /** How many of their attempts could begin now, slots aside. */
+  room: () => number;
 }
 
 export function createWorker(deps: WorkerDeps): Worker {
@@ -92,6 +101,7 @@ export function createWorker(deps: WorkerDeps): Worker {
   const stopListening = deps.wakeups.on((wakeup) => {
     if (wakeup.type === 'queued') parts.pause.wake();
   });
+  deps.isolation?.onReady(() => parts.pause.wake());
   let claims: Promise<void> = Promise.resolve();
   let loops: Promise<unknown> = Promise.resolve();
 
@@ -99,6 +109,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     session: () => parts.session.id(),
     slotsTaken: () => parts.slots.taken(),
     start() {
+      deps.isolation?.start();
       claims = claimLoop(deps, parts, stopping.signal);
       loops = Promise.all([parts.session.run(closing.signal), claims]);
     },
@@ -107,6 +118,7 @@ export function createWorker(deps: WorkerDeps): Worker {
       stopListening();
       await Promise.race([claims, after(deps.clock, LAST_WORDS_MS)]); // a claim under way may still bring jobs
       await windDown(deps, parts, releasing);
+      await deps.isolation?.stop();
       closing.abort();
       const session = parts.session.id();
       const closed = loops.then(() => (session === null ? undefined : sayGoodbye(deps, parts, session)));
@@ -117,6 +129,7 @@ export function createWorker(deps: WorkerDeps): Worker {
       for (const controller of [killing, stopping, closing]) controller.abort();
       stopListening();
       parts.slots.endAll('lease_lost');
+      void deps.isolation?.stop();
     },
   };
 }
@@ -175,6 +188,7 @@ function assemble(
     pause,
     caution,
     reconciler,
+    lanes: laneGroups(deps),
     begin(job, now) {
       if (killed.aborted || early.delete(job.token)) return;
       const workflow = deps.workflows.find(job.workflow, job.version);
@@ -185,6 +199,14 @@ function assemble(
       if (released.aborted) attempt.end('shutdown'); // a claim that the store was slow to answer
     },
   };
+}
+
+function laneGroups({ workflows, isolation }: WorkerDeps): LaneGroup[] {
+  const groups = [
+    { lanes: workflows.lanes, room: () => CLAIM_JOBS },
+    { lanes: workflows.isolatedLanes, room: () => isolation?.ready() ?? 0 },
+  ];
+  return groups.filter(({ lanes }) => lanes.length > 0);
 }
 
 async function claimLoop(deps: WorkerDeps, parts: Parts, stopping: AbortSignal): Promise<void> {
@@ -205,23 +227,42 @@ async function claimLoop(deps: WorkerDeps, parts: Parts, stopping: AbortSignal):
 }
 
 /** @returns how long to wait before the next claim, unless something wakes the worker */
-async function claimOnce({ store, workflows, name, announce }: WorkerDeps, parts: Parts): Promise<number> {
+async function claimOnce(deps: WorkerDeps, parts: Parts): Promise<number> {
   const session = parts.session.id();
   if (session === null) return POLL_MS; // the open session wakes the loop
   await parts.reconciler.settle(session);
-  const free = parts.caution.width() - parts.slots.taken();
-  if (free <= 0) return POLL_MS;
-  const limit = Math.min(free, CLAIM_JOBS);
+  const free = () => parts.caution.width() - parts.slots.taken();
+  if (free() <= 0) return POLL_MS;
+  let isFull = true;
+  let isCut = false;
+  parts.lanes.push(...parts.lanes.splice(0, 1));
+  for (const { lanes, room } of parts.lanes) {
+    const limit = Math.min(room(), free());
+    if (limit <= 0) continue;
+    const brought = await claimFrom(deps, parts, { session, lanes, limit });
+    if (brought < limit) isFull = false;
+    else if (brought === CLAIM_JOBS) isCut = true;
+  }
+  if (isCut) return 0;
+  if (isFull) return POLL_MS; // a slot or a process that comes free wakes the loop
+  const nextDueMs = await deps.store.nextDueInMs();
+  return Math.max(MIN_PAUSE_MS, Math.min(POLL_MS, nextDueMs ?? POLL_MS));
+}
+
+/** @returns how many jobs it brought */
+async function claimFrom(
+  { store, workflows, name, announce }: WorkerDeps,
+  parts: Parts,
+  { session, lanes, limit }: { session: string; lanes: Lane[]; limit: number },
+): Promise<number> {
   const serial = parts.reconciler.nextSerial();
-  const claim = await store.claim({ session, worker: name, serial, lanes: workflows.lanes, limit });
+  const claim = await store.claim({ session, worker: name, serial, lanes, limit });
   if (claim.lost) parts.session.lost(session);
   announce(claim.moved);
   // where another session was opened meanwhile, what this claim brought has been recovered with the old one
   if (parts.session.id() === session) for (const job of claim.jobs) parts.begin(job, claim.now);
-  if (claim.jobs.length === 0 && !claim.lost) parts.caution.idle();
-  if (claim.jobs.length === limit) return limit < free ? 0 : POLL_MS; // full: a slot that comes free wakes the loop
-  const nextDueMs = await store.nextDueInMs();
-  return Math.max(MIN_PAUSE_MS, Math.min(POLL_MS, nextDueMs ?? POLL_MS));
+  if (claim.jobs.length === 0 && !claim.lost && lanes === workflows.lanes) parts.caution.idle();
+  return claim.jobs.length;
 }
 
 /** The grace, and then the release of what is still under way; a store that hangs is not waited for. */

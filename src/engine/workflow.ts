@@ -58,6 +58,11 @@ export interface WorkflowDefinition<
   /** Whether a job names a file by `input_ref`; `none` by default. */
   inputFile?: 'none' | 'optional' | 'required';
   limits?: Partial<LimitPolicy>;
+  /**
+   * `process`: `run` and the schemas are run in a process of their own, and are ended by force where they do not heed the signal, or take
+   * more memory than the operator allows; `none` by default.
+   */
+  isolation?: 'none' | 'process';
   run(
     context: RunContext<StandardSchemaV1.InferOutput<InputSchema>>,
   ): Promise<StandardSchemaV1.InferInput<OutputSchema>> | StandardSchemaV1.InferInput<OutputSchema>;
