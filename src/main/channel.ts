@@ -82,12 +82,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
  * process that has no channel. `process.disconnect` stays: Node calls it itself when the channel breaks, and whoever
  * else does ends this process only.
  */
-export function takeSend(): (message: object) => void {
+export function takeSend(): (message: object, sent?: () => void) => void {
   const send = process.send?.bind(process);
   delete process.send;
-  return (message) => {
+  return (message, sent = () => {}) => {
     // A channel that is gone ends this process by its own event.
-    if (process.connected) send?.(message, undefined, undefined, () => {});
+    if (process.connected) send?.(message, undefined, undefined, sent);
   };
 }
 

@@ -9,15 +9,19 @@ import type { ArtifactJson, RecordJson, StatusJson } from '../domain/view.ts';
 import type { Caller, RefusalCode, Result, Ticket } from '../engine/api.ts';
 import { DEFAULT_TENANT } from '../engine/engine.ts';
 import { noModel } from '../engine/no-model.ts';
+import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import type { EngineSettings } from '../engine/settings.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
 import { createApp } from '../http/app.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Model } from '../ports/model.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import { isolationMaker, refuseInIsolation, tryIsolation } from './isolation.ts';
+import type { MakeIsolation } from './isolation.ts';
 import { isKeyText } from './key-text.ts';
 import { openParts } from './open.ts';
 import { openProblem } from './open-store.ts';
-import { checkOptions } from './options.ts';
+import { checkOptions, pathOf } from './options.ts';
 import type { Parts } from './open.ts';
 import { SETTINGS, allowedOf } from './setting-table.ts';
 import { createTelemetry } from './telemetry.ts';
@@ -30,6 +34,11 @@ export interface ClaimcheckOptions {
   /** Schema of the store in that database; made where it is missing. `claimcheck` by default. */
   schema?: string;
   workflows: readonly WorkflowDefinition[];
+  /**
+   * The module that exports those with `isolation: 'process'`, TypeScript or JavaScript: a path or a file URL. Their processes
+   * load it, so it should open nothing as it is loaded.
+   */
+  workflowsModule?: string | URL;
   /** What `model` is in a workflow's `run`. */
   model?: Model;
   settings?: Partial<EngineSettings>;
@@ -124,7 +133,16 @@ export class ClaimcheckError extends Error {
 }
 
 const OPTIONS: readonly (keyof ClaimcheckOptions)[] = [
-  ...(['workflows', 'dataDir', 'databaseUrl', 'schema', 'model', 'settings', 'bootstrapKey'] as const),
+  ...([
+    'workflows',
+    'workflowsModule',
+    'dataDir',
+    'databaseUrl',
+    'schema',
+    'model',
+    'settings',
+    'bootstrapKey',
+  ] as const),
   ...(['basePath', 'actor', 'logLevel', 'clock', 'random'] as const),
 ];
 const DEFAULT_DATA_DIR = '.claimcheck';
@@ -133,6 +151,7 @@ const DEFAULT_SCHEMA = 'claimcheck';
 /** Opens the store in `databaseUrl`, or else the embedded one in `dataDir`. Several processes may have the same one open. */
 export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimcheck> {
   const telemetry = createTelemetry({ level: options.logLevel ?? 'silent', process: 'app' });
+  refuseInIsolation();
   checkOptions(options, OPTIONS);
   const { bootstrapKey, settings, clock, random, databaseUrl, schema = DEFAULT_SCHEMA } = options;
   if (bootstrapKey !== undefined && !isKeyText(bootstrapKey, SETTINGS.bootstrapKey.minLength)) {
@@ -140,11 +159,13 @@ export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimc
   }
   const dataDir = options.dataDir ?? DEFAULT_DATA_DIR;
   const database = databaseUrl === undefined ? null : { url: databaseUrl, schema };
+  const makeIsolation = await isolationOf(options, telemetry);
   const parts = await openParts({
     dataDir,
     database,
     workflows: options.workflows,
     model: options.model ?? noModel,
+    makeIsolation,
     telemetry,
     bootstrapKey: bootstrapKey ?? null,
     ...(settings === undefined ? {} : { settings }),
@@ -163,6 +184,22 @@ export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimc
     ...workerVerbs(parts),
     fetch: async (request) => app.fetch(request),
   };
+}
+
+/** @throws TypeError where the workflows that ask for a process of their own cannot be run in one */
+async function isolationOf(
+  { workflows, workflowsModule, settings }: ClaimcheckOptions,
+  { log }: Telemetry,
+): Promise<MakeIsolation | null> {
+  const source = workflowsModule === undefined ? null : { module: pathOf(workflowsModule), demo: false };
+  const make = await isolationMaker({
+    source,
+    workflows,
+    settings: { ...DEFAULT_SETTINGS, ...settings },
+    log,
+  });
+  if (make !== null) await tryIsolation(make);
+  return make;
 }
 
 function jobVerbs({ engine }: Parts, caller: Caller, basePath: string) {

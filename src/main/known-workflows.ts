@@ -1,20 +1,25 @@
 /** Which workflows a process knows, and what their `model` is. */
+import { resolve } from 'node:path';
 import { EXIT, Problem } from '../cli/problem.ts';
 import { noModel } from '../engine/no-model.ts';
 import { workflowTable } from '../engine/define.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
 import type { Model } from '../ports/model.ts';
+import type { WorkflowSource } from './isolation.ts';
 import type { Loaded } from './workflow-module.ts';
 
 export interface Known {
   workflows: WorkflowDefinition[];
   model: Model;
+  /** Where another process finds the same. */
+  source: WorkflowSource;
 }
 
 /** The user's workflows where there is a module of them; the built-in examples where there is none, or besides. */
 export async function knownWorkflows(path: string | null, demo: boolean): Promise<Known> {
   const own = path === null ? { workflows: [], model: null } : await ownWorkflows(path);
-  if (path !== null && !demo) return { workflows: own.workflows, model: own.model ?? noModel };
+  const source = { module: path === null ? null : resolve(path), demo };
+  if (path !== null && !demo) return { workflows: own.workflows, model: own.model ?? noModel, source };
   const { exampleWorkflows, ruleBasedModel } = await import('../examples/index.ts');
   const workflows: WorkflowDefinition[] = [...own.workflows, ...exampleWorkflows];
   try {
@@ -24,7 +29,7 @@ export async function knownWorkflows(path: string | null, demo: boolean): Promis
       cause: error,
     });
   }
-  return { workflows, model: own.model ?? ruleBasedModel() };
+  return { workflows, model: own.model ?? ruleBasedModel(), source };
 }
 
 /** The loader brings a compiler, which most commands have no use for. */
@@ -34,4 +39,8 @@ async function ownWorkflows(path: string): Promise<Loaded> {
 }
 
 /** For a command that accepts no jobs: it needs none. */
-export const NO_WORKFLOWS: Known = { workflows: [], model: noModel };
+export const NO_WORKFLOWS: Known = {
+  workflows: [],
+  model: noModel,
+  source: { module: null, demo: false },
+};

@@ -6,6 +6,7 @@ import { fileReason } from '../cli/file-reasons.ts';
 import { EXIT, Problem } from '../cli/problem.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { hostId } from './host.ts';
+import { isolationMaker } from './isolation.ts';
 import type { Known } from './known-workflows.ts';
 import { openParts } from './open.ts';
 import type { Database, Parts } from './open.ts';
@@ -17,12 +18,18 @@ export async function openStore(settings: Settings, known: Known, telemetry: Tel
   const dataDir = resolve(settings.dataDir);
   const { bootstrapKey } = settings;
   const database = databaseOf(settings);
+  const { workflows, model, source } = known;
+  const own = engineSettings(settings);
+  const isolation = { source, workflows, settings: own, log: telemetry.log };
+  const makeIsolation = await isolationMaker(isolation);
   const options = {
     dataDir,
     database,
-    ...known,
+    workflows,
+    model,
+    makeIsolation,
     telemetry,
-    settings: engineSettings(settings),
+    settings: own,
     bootstrapKey,
   };
   try {

@@ -27,6 +27,7 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
 import { openSqliteStore } from '../stores/sqlite/store.ts';
 import { hostId, workerName } from './host.ts';
+import type { MakeIsolation } from './isolation.ts';
 
 /** Where a store in PostgreSQL is. */
 export interface Database {
@@ -42,6 +43,8 @@ export interface PartsOptions {
   workflows: readonly WorkflowDefinition[];
   /** What `model` is in a workflow's `run`. */
   model: Model;
+  /** Makes a worker's isolated processes; null where no workflow asks for them. */
+  makeIsolation?: MakeIsolation | null;
   telemetry: Telemetry;
   settings?: Partial<EngineSettings>;
   /** An admin key accepted as given. */
@@ -117,6 +120,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
         uploads: store.uploads,
         blobs,
         model,
+        isolation: options.makeIsolation?.() ?? null,
         workflows,
         clock,
         random,

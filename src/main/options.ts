@@ -1,4 +1,7 @@
 /** What an app hands to `openClaimcheck`, checked once: JavaScript has no compiler to notice a misspelt name. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { SETTINGS, allowedOf } from './setting-table.ts';
@@ -7,9 +10,22 @@ import type { Setting } from './setting-table.ts';
 /** @throws TypeError that names the option, its value and what is allowed */
 export function checkOptions(options: object, names: readonly string[]): void {
   refuseStray('', options, names);
-  const { settings, workflows } = options as { settings?: unknown; workflows?: unknown };
+  const { settings, workflows, workflowsModule } = options as Record<string, unknown>;
   if (!Array.isArray(workflows)) throw problem('`workflows` must be an array of what defineWorkflow returns');
+  if (workflowsModule !== undefined) checkModule(workflowsModule);
   if (settings !== undefined) checkSettings(settings);
+}
+
+function checkModule(module: unknown): void {
+  const isNamed = module instanceof URL || typeof module === 'string';
+  const file = isNamed ? pathOf(module) : null;
+  if (file === null) throw problem('`workflowsModule` must be the path of a module, or its file URL');
+  if (!existsSync(file)) throw problem(`\`workflowsModule\` names ${file}, which does not exist`);
+}
+
+/** Where a module is. */
+export function pathOf(module: string | URL): string {
+  return module instanceof URL || module.startsWith('file:') ? fileURLToPath(module) : resolve(module);
 }
 
 function checkSettings(settings: unknown): void {

@@ -144,6 +144,24 @@ export const SETTINGS = {
     group: 'worker',
     doc: 'How long a stopping worker lets its attempts go on before it releases them.',
   },
+  isolationProcesses: {
+    kind: 'integer',
+    default: ENGINE.isolationProcesses,
+    min: 1,
+    max: 1_000,
+    unit: '',
+    group: 'worker',
+    doc: "Processes in which one worker runs workflows with isolation: 'process', and so their attempts in flight.",
+  },
+  isolationMemoryBytes: {
+    kind: 'integer',
+    default: ENGINE.isolationMemoryBytes,
+    min: 256 * 1024 ** 2,
+    max: 1024 * GB,
+    unit: 'bytes',
+    group: 'worker',
+    doc: 'Memory that such a process may take, about 100 MB of it for itself, before it is ended.',
+  },
 
   maxInputBytes: {
     kind: 'integer',

@@ -4,7 +4,13 @@ import { EXIT, Problem } from '../cli/problem.ts';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import { GROUPS, SETTINGS, allowedOf, flagOf, variableOf } from './setting-table.ts';
 import type { Setting } from './setting-table.ts';
-import { engineSettings, readSettings, unknownSettings, workerEnvironment } from './settings.ts';
+import {
+  engineSettings,
+  isolatedEnvironment,
+  readSettings,
+  unknownSettings,
+  workerEnvironment,
+} from './settings.ts';
 
 function problemOf(act: () => unknown): Problem {
   try {
@@ -128,6 +134,15 @@ test('a key and an address as they are meant pass unchanged', () => {
 test("a worker's process inherits everything but the keys", () => {
   const env = { PATH: '/bin', CLAIMCHECK_PORT: '1', CLAIMCHECK_BOOTSTRAP_KEY: 'a', CLAIMCHECK_API_KEY: 'b' };
   expect(workerEnvironment(env)).toEqual({ PATH: '/bin', CLAIMCHECK_PORT: '1' });
+});
+
+test('an isolated process inherits neither the keys nor the way to the database', () => {
+  const env = {
+    PATH: '/bin',
+    CLAIMCHECK_API_KEY: 'b',
+    CLAIMCHECK_DATABASE_URL: 'postgres://user:secret@host/db',
+  };
+  expect(isolatedEnvironment(env)).toEqual({ PATH: '/bin' });
 });
 
 const DOCUMENT = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');

@@ -43,6 +43,8 @@ export function engineSettings(settings: Settings): EngineSettings {
     concurrency: settings.concurrency,
     graceMs: settings.graceMs,
     shutdownMs: settings.shutdownMs,
+    isolationProcesses: settings.isolationProcesses,
+    isolationMemoryBytes: settings.isolationMemoryBytes,
     maxInputBytes: settings.maxInputBytes,
     maxUploadBytes: settings.maxUploadBytes,
     maxOutputBytes: settings.maxOutputBytes,
@@ -127,8 +129,20 @@ function mayHoldSecret({ kind }: Setting, text: string): boolean {
 }
 
 /** What a worker's process inherits: everything but the keys, which a workflow has no use for. */
-export function workerEnvironment(env: Environment = process.env): NodeJS.ProcessEnv {
-  const secrets = Object.entries(SETTINGS).filter(([, setting]) => setting.kind === 'secret');
-  const names = new Set(secrets.map(([key]) => variableOf(key)));
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
+export function workerEnvironment(env: Environment = process.env): Record<string, string> {
+  return without(env, ['secret']);
+}
+
+/** What an isolated process inherits: it opens no store, either. */
+export function isolatedEnvironment(env: Environment = process.env): Record<string, string> {
+  return without(env, ['secret', 'database']);
+}
+
+function without(env: Environment, kinds: readonly Setting['kind'][]): Record<string, string> {
+  const left = Object.entries<Setting>(SETTINGS).filter(([, setting]) => kinds.includes(setting.kind));
+  const names = new Set(left.map(([key]) => variableOf(key)));
+  const kept = Object.entries(env).flatMap(([name, value]) =>
+    value === undefined || names.has(name) ? [] : [[name, value] as const],
+  );
+  return Object.fromEntries(kept);
 }
