@@ -1,10 +1,24 @@
 /** What a run prints. */
+import { cpus, loadavg, totalmem } from 'node:os';
+import { POSTGRES_SETTINGS } from './places.mjs';
 import { SYSTEMS } from '../systems/index.mjs';
 import { medianOf } from './judge.mjs';
 import { spread } from './stats.mjs';
 
 /** @import { Row } from './judge.mjs' */
 /** @import { Outcome } from './race.mjs' */
+
+/** @param {boolean} quick */
+export function machine(quick) {
+  const date = new Date().toISOString().slice(0, 10);
+  const [cpu] = cpus();
+  const memory = Math.round(totalmem() / 1024 ** 3);
+  const settings = Object.entries(POSTGRES_SETTINGS).map(([name, value]) => `${name} ${value}`);
+  return [
+    `${date}, ${quick ? 'quick run' : 'full run'}: ${cpus().length} x ${cpu?.model.trim() ?? 'unknown'}, ${memory} GB, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`,
+    `PostgreSQL: ${settings.join(', ')}; all else as it comes`,
+  ].join('\n');
+}
 
 /** The first metric with its spread, and the medians of the others. @param {Outcome} outcome */
 export function outcomeTable(outcome) {
