@@ -52,11 +52,13 @@ const FUNCTIONS = {
     count();
     return ARTIFACT;
   },
-  latency: () => ({ sentMs = 0 }) => {
-    waitedMs.push(nowMs() - sentMs);
-    count();
-    return null;
-  },
+  latency:
+    () =>
+    ({ sentMs = 0 }) => {
+      waitedMs.push(nowMs() - sentMs);
+      count();
+      return null;
+    },
   sleep: (ms) => async () => {
     begin();
     await sleep(ms);
@@ -86,42 +88,30 @@ const verbs = {
   /** @param {OpenOptions} options */
   async open(options) {
     const { module: file, preset } = SYSTEMS[name] ?? failed(`there is no system ${name}`);
-    const { open } = /** @type {SystemModule} */ (await import(`./systems/${file}`));
-    system = await open({ ...preset, ...options });
+    const found = /** @type {SystemModule} */ (await import(`./systems/${file}`));
+    system = await found.open({ ...preset, ...options });
   },
 
   /** Hands in `jobs` in the fastest way there is. @param {{ jobs: number }} args */
-  async fill({ jobs }) {
+  async stock({ jobs }) {
     for (let left = jobs; left > 0; left -= BATCH) {
       const batch = payloads(Math.min(left, BATCH));
       await (system.enqueueMany?.(batch) ?? Promise.all(batch.map((one) => system.enqueue(one))));
     }
   },
 
-  /** `callers` hand in `jobs` one by one, each waiting for its own answer. @param {{ jobs: number, callers: number }} args */
-  async enqueue({ jobs, callers }) {
-    /** @type {number[]} */
-    const tookMs = [];
-    let left = jobs;
-    const caller = async () => {
-      while (left > 0) {
-        left -= 1;
-        const fromMs = nowMs();
-        await system.enqueue(payload());
-        tookMs.push(nowMs() - fromMs);
-      }
-    };
-    const spent = await spending(() => Promise.all(Array.from({ length: callers }, caller)));
-    return { ...spent, ...percentiles(tookMs) };
+  /** For `ms`, `callers` hand in one job after the other, each waiting for its own answer. @param {{ ms: number, callers: number }} args */
+  async enqueue({ ms, callers }) {
+    const spent = await spending(ms, callers, () => system.enqueue(payload()));
+    return { ...spent, jobs: spent.tookMs.length, ...percentiles(spent.tookMs) };
   },
 
-  /** One caller hands in batches; null where the system takes none. @param {{ jobs: number, batch: number }} args */
-  async enqueueBatches({ jobs, batch }) {
+  /** For `ms`, one caller hands in batches; null where the system takes none. @param {{ ms: number, batch: number }} args */
+  async enqueueBatches({ ms, batch }) {
     const { enqueueMany } = system;
     if (enqueueMany === null) return null;
-    return spending(async () => {
-      for (let left = jobs; left > 0; left -= batch) await enqueueMany(payloads(Math.min(left, batch)));
-    });
+    const spent = await spending(ms, 1, () => enqueueMany(payloads(batch)));
+    return { ...spent, jobs: spent.tookMs.length * batch, ...percentiles(spent.tookMs) };
   },
 
   /** Hands in one job every so often. @param {{ jobs: number, everyMs: number }} args */
@@ -153,11 +143,25 @@ const verbs = {
   },
 };
 
-/** @param {() => Promise<unknown>} body */
-async function spending(body) {
+/**
+ * `callers` call again and again for `ms`; the calls under way then are waited for and counted.
+ *
+ * @param {number} ms
+ * @param {number} callers
+ * @param {() => Promise<unknown>} call
+ */
+async function spending(ms, callers, call) {
+  /** @type {number[]} */
+  const tookMs = [];
   const from = { ms: nowMs(), cpuMs: cpuMs() };
-  await body();
-  return { fromMs: from.ms, toMs: nowMs(), cpuMs: cpuMs() - from.cpuMs };
+  const caller = async () => {
+    for (let startMs = nowMs(); startMs < from.ms + ms; startMs = nowMs()) {
+      await call();
+      tookMs.push(nowMs() - startMs);
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  return { fromMs: from.ms, toMs: nowMs(), cpuMs: cpuMs() - from.cpuMs, tookMs };
 }
 
 /** @param {string} message @returns {never} */

@@ -24,7 +24,7 @@ export default class Database {
 
   /** @param {string} statement */
   pragma(statement) {
-    return this.#db.prepare(`PRAGMA ${statement}`).all();
+    return /** @type {unknown[]} */ (this.#db.prepare(`PRAGMA ${statement}`).all());
   }
 
   /** @param {string} sql */
@@ -41,17 +41,19 @@ export default class Database {
 
   /** @param {Body} body */
   transaction(body) {
-    const within = (/** @type {string} */ kind) => (/** @type {never[]} */ ...args) => {
-      this.#db.exec(`BEGIN ${kind}`);
-      try {
-        const result = body(...args);
-        this.#db.exec('COMMIT');
-        return result;
-      } catch (error) {
-        this.#db.exec('ROLLBACK');
-        throw error;
-      }
-    };
+    const within =
+      (/** @type {string} */ kind) =>
+      (/** @type {never[]} */ ...args) => {
+        this.#db.exec(`BEGIN ${kind}`);
+        try {
+          const result = body(...args);
+          this.#db.exec('COMMIT');
+          return result;
+        } catch (error) {
+          this.#db.exec('ROLLBACK');
+          throw error;
+        }
+      };
     return Object.assign(within('DEFERRED'), {
       deferred: within('DEFERRED'),
       immediate: within('IMMEDIATE'),

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { readdirSync } from 'node:fs';
 import { DatabaseSync } from '@photostructure/sqlite';
-import pg from 'pg';
+import { Client } from 'pg';
 import { nowMs } from '../lib/clock.mjs';
 import { fillAndDrain } from './drain.mjs';
 
@@ -42,7 +42,7 @@ export async function drainAfter(ground, system, { jobs, ms, held }) {
  */
 async function holdTransaction({ url, directory }) {
   if (url !== null) {
-    const client = new pg.Client({ connectionString: url });
+    const client = new Client({ connectionString: url });
     await client.connect();
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     await client.query('SELECT count(*) FROM pg_class');

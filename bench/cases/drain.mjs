@@ -26,28 +26,32 @@ const WARM_UP = 0.1;
 export async function fillAndDrain({ place, serverPid, settle }, system, options) {
   const { jobs, processes = 1, job = 'nothing' } = options;
   const warm = Math.ceil(jobs * WARM_UP);
-  await withDrivers(system, [place], (filler) => filler.fill({ jobs: warm + jobs }));
+  await withDrivers(system, [place], (stocker) => stocker.stock({ jobs: warm + jobs }));
   await settle();
   const each = { ...place, results: job === 'artifact' };
-  return withDrivers(system, Array(processes).fill(each), async (...workers) => {
-    const server = watchCpu(serverPid);
-    await Promise.all(workers.map((worker) => worker.work({ job })));
-    await told(workers, (counts) => sum(counts.map(({ ran }) => ran)) >= warm + jobs);
-    const toMs = Math.max(...(await Promise.all(workers.map((worker) => worker.drained()))));
-    const reports = await Promise.all(workers.map((worker) => worker.report()));
-    server.stop();
-    const from = startOf(
-      reports.map(({ marks }) => marks),
-      warm,
-    );
-    const counted = warm + jobs - from.ran;
-    const clientMs = sum(reports.map(({ marks }) => marks.at(-1)?.cpuMs ?? 0)) - from.cpuMs;
-    return {
-      'jobs/s': (1000 * counted) / (toMs - from.atMs),
-      ...cpuPerJob({ clientMs, serverMs: server.between(from.atMs, toMs), jobs: counted }),
-      'peak MB': Math.max(...reports.map(({ peakMb }) => peakMb)),
-    };
-  });
+  return withDrivers(
+    system,
+    Array.from({ length: processes }, () => each),
+    async (...workers) => {
+      const server = watchCpu(serverPid);
+      await Promise.all(workers.map((worker) => worker.work({ job })));
+      await told(workers, (counts) => sum(counts.map(({ ran }) => ran)) >= warm + jobs);
+      const toMs = Math.max(...(await Promise.all(workers.map((worker) => worker.drained()))));
+      const reports = await Promise.all(workers.map((worker) => worker.report()));
+      server.stop();
+      const from = startOf(
+        reports.map(({ marks }) => marks),
+        warm,
+      );
+      const counted = warm + jobs - from.ran;
+      const clientMs = sum(reports.map(({ marks }) => marks.at(-1)?.cpuMs ?? 0)) - from.cpuMs;
+      return {
+        'jobs/s': (1000 * counted) / (toMs - from.atMs),
+        ...cpuPerJob({ clientMs, serverMs: server.between(from.atMs, toMs), jobs: counted }),
+        'peak MB': Math.max(...reports.map(({ peakMb }) => peakMb)),
+      };
+    },
+  );
 }
 
 /**

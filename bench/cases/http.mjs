@@ -5,15 +5,17 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { KEY, startBare, startOurs } from '../http/servers.mjs';
+import { startBare, startOurs } from '../http/servers.mjs';
+import { nowMs } from '../lib/clock.mjs';
 import { watchCpu } from '../lib/processes.mjs';
+import { track } from '../lib/started.mjs';
 
 /** @import { Ground } from '../lib/places.mjs' */
 /** @import { Numbers } from '../lib/race.mjs' */
 /** @import { Load, Served } from '../http/load.mjs' */
-/** @typedef {Omit<Load, 'url' | 'key'>} Traffic */
 
 const LOAD = join(import.meta.dirname, '..', 'http', 'load.mjs');
+const CALLERS = 50;
 
 /**
  * @param {Ground} ground
@@ -21,34 +23,36 @@ const LOAD = join(import.meta.dirname, '..', 'http', 'load.mjs');
  * @param {{ kind: 'post' | 'get', warmMs: number, ms: number, clients: number }} options
  * @returns {Promise<Numbers>}
  */
-export async function overHttp({ place }, which, { kind, clients, ...times }) {
-  const server = await (which === 'ours' ? startOurs(place) : startBare());
+export async function overHttp({ place }, which, { kind, clients, warmMs, ms }) {
+  const { url, keys, pid, stop } = await (which === 'ours' ? startOurs(place) : startBare());
   try {
-    const ids = kind === 'get' ? await handIn(server.url, clients) : [];
-    const cpu = watchCpu(server.pid);
-    const fromMs = Number(process.hrtime.bigint()) / 1e6;
-    const traffic = { posters: kind === 'post' ? clients : 0, polled: ids, streamed: ids, ...times };
-    const { requests, seconds, p50, p99, unexpected } = await serve({ url: server.url, key: KEY, ...traffic });
+    const ids = kind === 'get' ? await handIn(url, keys[0] ?? '', clients) : [];
+    const posters = kind === 'post' ? clients : 0;
+    const cpu = watchCpu(pid);
+    const fromMs = nowMs();
+    const served = await serve({ url, keys, posters, polled: ids, streamed: ids, warmMs, ms });
     cpu.stop();
-    if (unexpected > 0) throw new Error(`${unexpected} answers were not what was asked for`);
-    const cpuMs = cpu.between(fromMs, Number(process.hrtime.bigint()) / 1e6);
+    if (served.unexpected > 0) throw new Error(`${served.unexpected} answers were not what was asked for`);
+    const cpuMs = cpu.between(fromMs, nowMs());
     return {
-      'requests/s': requests / seconds,
-      'p50 ms': p50,
-      'p99 ms': p99,
+      'requests/s': served.requests / served.seconds,
+      'p50 ms': served.p50,
+      'p99 ms': served.p99,
       'server cpu s': cpuMs === null ? null : cpuMs / 1000,
     };
   } finally {
-    await server.stop();
+    await stop();
   }
 }
 
 /** @param {Load} load @returns {Promise<Served>} */
 async function serve(load) {
-  const child = fork(LOAD, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = track(fork(LOAD, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
   const answer = once(child, 'message');
   child.send(load);
-  const ended = once(child, 'exit').then(() => [{ error: 'the clients of the HTTP case ended by themselves' }]);
+  const ended = once(child, 'exit').then(() => [
+    { error: 'the clients of the HTTP case ended by themselves' },
+  ]);
   const [{ result, error }] = /** @type {[{ result?: Served, error?: string }]} */ (
     await Promise.race([answer, ended])
   );
@@ -57,17 +61,27 @@ async function serve(load) {
   return result;
 }
 
-/** @param {string} url @param {number} jobs */
-async function handIn(url, jobs) {
-  return Promise.all(
-    Array.from({ length: jobs }, async () => {
-      const response = await fetch(`${url}/ai-jobs`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ workflow: 'demo', input: { mode: 'success' } }),
-      });
-      const { job_id: id } = /** @type {{ job_id: string }} */ (await response.json());
-      return id;
-    }),
-  );
+/**
+ * The ids of so many jobs that wait.
+ *
+ * @param {string} url
+ * @param {string} key
+ * @param {number} jobs
+ */
+async function handIn(url, key, jobs) {
+  const request = {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ workflow: 'demo', input: { mode: 'success' } }),
+  };
+  /** @type {string[]} */
+  const ids = [];
+  const caller = async () => {
+    for (let left = jobs / CALLERS; left > 0; left -= 1) {
+      const answer = await (await fetch(`${url}/ai-jobs`, request)).json();
+      ids.push(/** @type {{ job_id: string }} */ (answer).job_id);
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, caller));
+  return ids;
 }

@@ -22,7 +22,7 @@ const WATCH_MS = 3000;
  * @returns {Promise<Numbers>}
  */
 export async function inFlight({ place, serverPid, settle }, system, { jobs, ms }) {
-  await withDrivers(system, [place], (filler) => filler.fill({ jobs }));
+  await withDrivers(system, [place], (stocker) => stocker.stock({ jobs }));
   await settle();
   return withDrivers(system, [{ ...place, inFlight: jobs }], async (worker) => {
     const writes = watchWrites(place);

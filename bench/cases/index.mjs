@@ -43,10 +43,10 @@ export const CASES = {
     const peers = quick ? FAST[store] : PEERS[store];
     const redis = store === 'postgres' ? REDIS : [];
     const systems = [ours(store), ...peers, ...redis, FLOOR[store]];
-    for (const { how, callers, jobs } of [
-      { how: '1 caller', callers: 1, jobs: quick ? 500 : 2000 },
-      { how: '50 callers', callers: 50, jobs: quick ? 5000 : 20_000 },
-      { how: 'batches of 1,000', callers: /** @type {const} */ ('batches'), jobs: quick ? 10_000 : 50_000 },
+    for (const { how, callers } of [
+      { how: '1 caller', callers: 1 },
+      { how: '50 callers', callers: 50 },
+      { how: 'batches of 1,000', callers: /** @type {const} */ ('batches') },
     ]) {
       const sides = { ours: ours(store), floor: FLOOR[store], metrics: ['jobs/s', 'cpu us/job'] };
       const name = `enqueue, ${how}`;
@@ -55,7 +55,7 @@ export const CASES = {
           name,
           store,
           runners: each(bench, systems, (ground, system) =>
-            handIn(ground, system, { callers, jobs: shareOf(system, jobs) }),
+            handIn(ground, system, { callers, ms: quick ? 1000 : 5000 }),
           ),
         },
         [
@@ -104,7 +104,11 @@ export const CASES = {
         runners: {
           ...each(bench, systems, (ground, system) => latency(ground, system, { jobs })),
           ...(store === 'postgres'
-            ? { 'claimcheck-postgres, 1 process': on(bench, ours(store), (ground) => latency(ground, ours(store), { jobs, apart: false })) }
+            ? {
+                'claimcheck-postgres, 1 process': on(bench, ours(store), (ground) =>
+                  latency(ground, ours(store), { jobs, apart: false }),
+                ),
+              }
             : {}),
         },
       },
@@ -151,7 +155,9 @@ export const CASES = {
         store,
         rounds: () => (quick ? 1 : 2),
         runners: {
-          ...each(bench, [system, ...peers], (ground, one) => drainAfter(ground, one, { jobs, ms, held: true })),
+          ...each(bench, [system, ...peers], (ground, one) =>
+            drainAfter(ground, one, { jobs, ms, held: true }),
+          ),
           [`${system}, undisturbed`]: on(bench, system, (ground) =>
             drainAfter(ground, system, { jobs, ms, held: false }),
           ),
@@ -164,7 +170,7 @@ export const CASES = {
   async 'in-flight'(bench, store) {
     const { quick } = bench;
     const all = { postgres: [...PEERS.postgres, ...REDIS], sqlite: ['liteque', ...FAST.postgres] };
-    const few = { postgres: FAST.postgres, sqlite: /** @type {string[]} */ ([]) };
+    const few = { postgres: FAST.postgres, sqlite: ['graphile-worker'] };
     const peers = (quick ? few : all)[store];
     await bench.race(
       {
@@ -188,17 +194,14 @@ export const CASES = {
       { name: 'POST over HTTP', kind: /** @type {const} */ ('post'), clients: 50 },
       { name: 'GET status over HTTP', kind: /** @type {const} */ ('get'), clients: 1000 },
     ]) {
-      const sides = /** @type {const} */ ({ [ours(store)]: 'ours', 'bare route': 'bare' });
-      const runners = Object.entries(sides).map(([runner, which]) => [
-        runner,
-        on(bench, ours(store), (ground) => overHttp(ground, which, { kind, clients, ...times })),
-      ]);
+      const asked = (/** @type {'ours' | 'bare'} */ which) =>
+        on(bench, ours(store), (ground) => overHttp(ground, which, { kind, clients, ...times }));
       await bench.race(
         {
           name,
           store,
           rounds: () => (bench.quick ? 1 : 5),
-          runners: Object.fromEntries(runners),
+          runners: { [ours(store)]: asked('ours'), 'bare route': asked('bare') },
         },
         [{ ours: ours(store), peers: [], floor: 'bare route', metrics: ['requests/s', 'p50 ms', 'p99 ms'] }],
       );
@@ -216,7 +219,9 @@ export const CASES = {
           rounds: () => (quick ? 1 : 3),
           together: true,
           limitMs: quick ? 40_000 : 90_000,
-          runners: each(bench, [ours(store), ...peers], (ground, system) => recovery(ground, system, settings)),
+          runners: each(bench, [ours(store), ...peers], (ground, system) =>
+            recovery(ground, system, settings),
+          ),
         },
         [{ ours: ours(store), peers, floor: null, metrics: ['recovery s'] }],
       );
@@ -252,7 +257,9 @@ function on({ places }, system, measure) {
  * @param {(ground: Ground, system: string) => Promise<Numbers | null>} measure
  */
 function each(bench, systems, measure) {
-  return Object.fromEntries(systems.map((system) => [system, on(bench, system, (ground) => measure(ground, system))]));
+  return Object.fromEntries(
+    systems.map((system) => [system, on(bench, system, (ground) => measure(ground, system))]),
+  );
 }
 
 /** @param {string} system @param {number} jobs */

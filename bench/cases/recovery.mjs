@@ -11,11 +11,11 @@ const HOURS_MS = 4 * 3_600_000;
 /**
  * @param {Ground} ground
  * @param {string} system
- * @param {'default' | 'shortest'} recovery the settings
+ * @param {'default' | 'shortest'} settings
  * @returns {Promise<Numbers>}
  */
-export async function recovery({ place }, system, recovery) {
-  const options = { ...place, recovery };
+export async function recovery({ place }, system, settings) {
+  const options = { ...place, recovery: settings };
   return withDrivers(system, [options], (survivor) =>
     withVictim(system, options, async (victim) => {
       await survivor.work({ job: 'sleep', ms: 0 });
@@ -37,7 +37,7 @@ export async function recovery({ place }, system, recovery) {
 function withVictim(system, options, body) {
   return withDrivers(system, [options], async (victim) => {
     await victim.work({ job: 'sleep', ms: HOURS_MS });
-    await victim.fill({ jobs: 1 });
+    await victim.stock({ jobs: 1 });
     await told([victim], ([counts]) => (counts?.begun ?? 0) > 0);
     return body(victim);
   });
@@ -55,7 +55,7 @@ export async function falseRecovery({ place }, system, { ms }) {
   return withDrivers(system, [place, place], async (...drivers) => {
     const [busy, other] = /** @type {[Driver, Driver]} */ (drivers);
     await busy.work({ job: 'spin', ms });
-    await busy.fill({ jobs: 1 });
+    await busy.stock({ jobs: 1 });
     await told([busy], ([counts]) => (counts?.begun ?? 0) > 0);
     await other.work({ job: 'sleep', ms: 0 });
     await told([busy, other], (counts) => counts.every(({ begun, ran }) => begun === ran));

@@ -11,7 +11,7 @@ import { percentiles } from '../lib/stats.mjs';
 /**
  * @typedef {object} Load
  * @property {string} url
- * @property {string} key
+ * @property {readonly string[]} keys connections take them in turn
  * @property {number} posters connections that hand in one job after the other
  * @property {readonly string[]} polled jobs whose status a connection each asks for, again and again
  * @property {readonly string[]} streamed jobs whose events a connection each follows
@@ -25,21 +25,29 @@ const BODY = JSON.stringify({ workflow: 'demo', input: { mode: 'echo', value: 'x
 const OPENED_TOGETHER = 100;
 
 /** @param {Load} load @returns {Promise<Served>} */
-async function serve({ url, key, posters, polled, streamed, warmMs, ms }) {
+async function serve({ url, keys, posters, polled, streamed, warmMs, ms }) {
   const { hostname, port, host } = new URL(url);
   const to = { host: hostname, port: Number(port) };
-  const head = `host: ${host}\r\nauthorization: Bearer ${key}\r\n`;
-  const post = `POST /ai-jobs HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`;
-  const get = (/** @type {string} */ id) => `GET /ai-jobs/${id} HTTP/1.1\r\n${head}\r\n`;
+  let last = 0;
+  const request = (/** @type {string} */ line, /** @type {string} */ rest) => {
+    last += 1;
+    return `${line} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${keys[last % keys.length]}\r\n${rest}`;
+  };
+  const post = () =>
+    request(
+      'POST /ai-jobs',
+      `content-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`,
+    );
+  const get = (/** @type {string} */ id) => request(`GET /ai-jobs/${id}`, '\r\n');
   const follow = (/** @type {string} */ id) =>
-    `GET /ai-jobs/${id}/events HTTP/1.1\r\n${head}accept: text/event-stream\r\n\r\n`;
+    request(`GET /ai-jobs/${id}/events`, 'accept: text/event-stream\r\n\r\n');
 
   await inTurns(streamed, (id) => openStream(to, follow(id)));
-  const requests = [...Array.from({ length: posters }, () => post), ...polled.map(get)];
+  const requests = [...Array.from({ length: posters }, post), ...polled.map(get)];
   /** @type {number[]} */
   const tookMs = [];
   const state = { counting: false, stopping: false, unexpected: 0 };
-  const loops = requests.map((request) => askAgainAndAgain(to, request, { state, tookMs }));
+  const loops = requests.map((one) => askAgainAndAgain(to, one, { state, tookMs }));
   await sleep(warmMs);
   state.counting = true;
   const fromMs = nowMs();
@@ -76,7 +84,9 @@ async function askAgainAndAgain(to, request, { state, tookMs }) {
       socket.write(request);
     });
     socket.once('error', reject);
-    socket.once('close', () => reject(new Error(`the server closed a connection after ${text.slice(0, 200)}`)));
+    socket.once('close', () =>
+      reject(new Error(`the server closed a connection after ${text.slice(0, 200)}`)),
+    );
     socket.write(request);
   });
   socket.destroy();
@@ -99,7 +109,8 @@ async function openStream(to, request) {
   await new Promise((resolve, reject) => {
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
-      if (/\r\n\r\n[^]*data:/.test(text)) resolve(undefined);
+      if (!text.startsWith('HTTP/1.1 200')) reject(new Error(`a stream was refused: ${text.slice(0, 200)}`));
+      else if (/\r\n\r\n[^]*data:/.test(text)) resolve(undefined);
     });
     socket.once('error', reject);
     socket.once('close', () => reject(new Error(`a stream was closed after ${text.slice(0, 200)}`)));

@@ -1,30 +1,52 @@
 /** The servers of the HTTP case, each a process: ours as `claimcheck serve` runs it, and the bare one. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { track } from '../lib/started.mjs';
 
 /** @import { Place } from '../types.ts' */
 
-const ROOT = join(import.meta.dirname, '..', '..');
-export const KEY = 'the-key-of-one-run-of-the-bench-only';
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'claimcheck');
+const KEY = 'the-key-of-one-run-of-the-bench-only';
 const UP = /listens on (http:\S+)/;
 
-/** Without a worker: what is measured is the API, and no job moves on while it is polled. @param {Place} place */
-export function startOurs({ url, directory }) {
-  const flags = ['--no-worker', '--demo', '--port', '0', '--log-level', 'warn', '--data-dir', directory];
-  const database = url === null ? [] : ['--database-url', url];
-  return startServer([join(ROOT, 'bin', 'claimcheck'), 'serve', ...flags, ...database]);
+/**
+ * Without a worker: what is measured is the API, and no job moves on while it is polled. A key may have 500 streams open, so there are
+ * three.
+ *
+ * @param {Place} place
+ */
+export async function startOurs({ url, directory }) {
+  const store = ['--data-dir', directory, ...(url === null ? [] : ['--database-url', url])];
+  const server = await startServer([
+    BIN,
+    'serve',
+    '--no-worker',
+    '--demo',
+    '--port',
+    '0',
+    '--log-level',
+    'warn',
+    ...store,
+  ]);
+  const others = ['second', 'third'].map((name) => {
+    const said = execFileSync(process.execPath, [BIN, 'keys', 'create', name, ...store], {
+      encoding: 'utf8',
+    });
+    return /^ck_\S+/m.exec(said)?.[0] ?? '';
+  });
+  return { ...server, keys: [KEY, ...others] };
 }
 
-export function startBare() {
-  return startServer([join(import.meta.dirname, 'bare-server.mjs')]);
+export async function startBare() {
+  return { ...(await startServer([join(import.meta.dirname, 'bare-server.mjs')])), keys: [KEY] };
 }
 
 /** @param {readonly string[]} command */
 async function startServer(command) {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('CLAIMCHECK_'));
   const env = { ...Object.fromEntries(others), CLAIMCHECK_BOOTSTRAP_KEY: KEY };
-  const child = spawn(process.execPath, command, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = track(spawn(process.execPath, command, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
   const gone = once(child, 'exit');
   let said = '';
   /** @type {Promise<string>} */
@@ -45,7 +67,7 @@ async function startServer(command) {
   return {
     url,
     pid: child.pid ?? 0,
-    async stop() {
+    stop: async () => {
       child.kill('SIGKILL');
       await gone;
     },

@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { track } from './started.mjs';
 
 /** @import { Mark, OpenOptions } from '../types.ts' */
 
@@ -11,14 +12,14 @@ const SAID = 2000;
 const CLOSE_MS = 5000;
 
 /**
- * @typedef {{ fromMs: number, toMs: number, cpuMs: number }} Spent
+ * @typedef {{ jobs: number, fromMs: number, toMs: number, cpuMs: number, p50: number, p95: number, p99: number }} Spent what handing in took, and each call in ms
  * @typedef {{ begun: number, ran: number, begunMs: number }} Counts functions that have begun, and have run; when the last began
  *
  * @typedef {object} Driver a process, with the verbs of driver.mjs
  * @property {(args: OpenOptions) => Promise<void>} open
- * @property {(args: { jobs: number }) => Promise<void>} fill
- * @property {(args: { jobs: number, callers: number }) => Promise<Spent & { p50: number, p95: number, p99: number }>} enqueue
- * @property {(args: { jobs: number, batch: number }) => Promise<Spent | null>} enqueueBatches
+ * @property {(args: { jobs: number }) => Promise<void>} stock
+ * @property {(args: { ms: number, callers: number }) => Promise<Spent>} enqueue
+ * @property {(args: { ms: number, batch: number }) => Promise<Spent | null>} enqueueBatches
  * @property {(args: { jobs: number, everyMs: number }) => Promise<void>} trickle
  * @property {(args: { job: string, ms?: number }) => Promise<void>} work
  * @property {() => Promise<number>} drained
@@ -32,17 +33,7 @@ const CLOSE_MS = 5000;
  * @typedef {{ id?: number, result?: never, error?: string, counts?: Counts }} Message
  */
 
-const VERBS = /** @type {const} */ ([
-  ...['open', 'fill', 'enqueue', 'enqueueBatches', 'trickle', 'work', 'drained', 'report', 'close'],
-]);
-
-/** Those that run now. @type {Set<import('node:child_process').ChildProcess>} */
-const children = new Set();
-
-/** Whoever is waiting for one of them hears of its end. */
-export function killDrivers() {
-  for (const child of children) child.kill('SIGKILL');
-}
+const VERBS = ['open', 'stock', 'enqueue', 'enqueueBatches', 'trickle', 'work', 'drained', 'report', 'close'];
 
 /**
  * Starts a driver for each of these, opens their systems, and ends them with `body`.
@@ -56,7 +47,9 @@ export function killDrivers() {
 export async function withDrivers(system, options, body) {
   const drivers = options.map(() => start(system));
   try {
-    await Promise.all(drivers.map((driver, index) => driver.open(/** @type {OpenOptions} */ (options[index]))));
+    await Promise.all(
+      drivers.map((driver, index) => driver.open(/** @type {OpenOptions} */ (options[index]))),
+    );
     const result = await Promise.race([body(...drivers), ...drivers.map((driver) => driver.broke)]);
     await Promise.all(drivers.map((driver) => driver.close()));
     return result;
@@ -70,23 +63,21 @@ export async function withDrivers(system, options, body) {
  *
  * @param {readonly Driver[]} drivers
  * @param {(counts: Counts[]) => boolean} satisfies
+ * @returns {Promise<void>}
  */
 export function told(drivers, satisfies) {
-  return /** @type {Promise<void>} */ (
-    new Promise((resolve) => {
-      const look = () => {
-        if (satisfies(drivers.map((driver) => driver.counts()))) resolve();
-      };
-      for (const driver of drivers) driver.onTold(look);
-      look();
-    })
-  );
+  return new Promise((resolve) => {
+    const look = () => {
+      if (satisfies(drivers.map((driver) => driver.counts()))) resolve();
+    };
+    for (const driver of drivers) driver.onTold(look);
+    look();
+  });
 }
 
 /** @param {string} system @returns {Driver} */
 function start(system) {
-  const child = fork(DRIVER, [system], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
-  children.add(child);
+  const child = track(fork(DRIVER, [system], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] }));
   const said = tailOf(child);
   /** @type {Map<number, { resolve: (result: never) => void, reject: (error: Error) => void }>} */
   const asked = new Map();
@@ -104,7 +95,6 @@ function start(system) {
     else one?.reject(new Error(error));
   });
   const gone = once(child, 'exit').then(([code, signal]) => {
-    children.delete(child);
     const error = new Error(`its process ended (${String(signal ?? code)}) ${said()}`.trim());
     for (const { reject } of asked.values()) reject(error);
     return error;
@@ -121,7 +111,9 @@ function start(system) {
       asked.set(last, { resolve, reject });
       child.send({ id: last, verb: what, args }, (error) => error !== null && reject(error));
     });
-  const verbs = /** @type {Driver} */ (Object.fromEntries(VERBS.map((what) => [what, verb(what)])));
+  const verbs = /** @type {Driver} */ (
+    /** @type {unknown} */ (Object.fromEntries(VERBS.map((what) => [what, verb(what)])))
+  );
   const kill = async () => {
     ending = true;
     child.kill('SIGKILL');

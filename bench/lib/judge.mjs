@@ -51,8 +51,8 @@ export function judge(outcome, sides, { metric, goals, noise }) {
     ours,
     best_peer: best,
     floor,
-    ratio_peer: best === null ? null : ours / best.value,
-    ratio_floor: floor === null ? null : ours / floor,
+    ratio_peer: ratio(ours, best?.value ?? null),
+    ratio_floor: ratio(ours, floor),
   };
   return {
     ...row,
@@ -61,9 +61,16 @@ export function judge(outcome, sides, { metric, goals, noise }) {
   };
 }
 
+/** @param {number} ours @param {number | null} other */
+function ratio(ours, other) {
+  return other === null || other === 0 ? null : ours / other;
+}
+
 /** @param {Outcome} outcome @param {string} runner @param {string} metric */
 export function medianOf(outcome, runner, metric) {
-  const known = (outcome.numbers[runner] ?? []).map((one) => one[metric] ?? null).filter((one) => one !== null);
+  const known = (outcome.numbers[runner] ?? [])
+    .map((one) => one[metric] ?? null)
+    .filter((one) => one !== null);
   return known.length === 0 ? null : median(known);
 }
 

@@ -3,13 +3,23 @@ import { parseArgs } from 'node:util';
 import { CASES } from '../cases/index.mjs';
 import { SYSTEMS } from '../systems/index.mjs';
 
-/** @typedef {import('../cases/index.mjs').Store} Store */
+/** @import { Case, Store } from '../cases/index.mjs' */
 
 const STORES = /** @type {const} */ (['postgres', 'sqlite']);
 
 /**
+ * @typedef {object} Options
+ * @property {boolean} quick
+ * @property {string | null} json where the rows are written
+ * @property {string} jsonOfAll and every measurement
+ * @property {Case[]} cases
+ * @property {Store[]} stores
+ * @property {string[] | null} systems those that take part; null for all
+ */
+
+/**
  * @param {string[]} args
- * @returns {{ quick: boolean, json: string | null, jsonOfAll: string, cases: string[], stores: Store[], systems: string[] | null }}
+ * @returns {Options}
  * @throws Error with a sentence
  */
 export function readOptions(args) {
@@ -23,11 +33,12 @@ export function readOptions(args) {
       systems: { type: 'string' },
     },
   });
+  const { quick, json = null } = values;
   return {
-    quick: values.quick,
-    json: values.json ?? null,
-    jsonOfAll: (values.json ?? '').replace(/(\.json)?$/, '.all.json'),
-    cases: among('case', values.case, Object.keys(CASES)),
+    quick,
+    json,
+    jsonOfAll: (json ?? '').replace(/(\.json)?$/, '.all.json'),
+    cases: among('case', values.case, Object.keys(CASES)).map((name) => /** @type {Case} */ (CASES[name])),
     stores: among('store', values.store, STORES),
     systems: values.systems === undefined ? null : among('systems', values.systems, Object.keys(SYSTEMS)),
   };

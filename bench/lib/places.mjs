@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createJiti } from 'jiti';
-import pg from 'pg';
+import { Client } from 'pg';
 import { SYSTEMS } from '../systems/index.mjs';
 import { startRedis } from './redis.mjs';
 
@@ -121,7 +121,7 @@ async function withRedis(options, body) {
 
 /** @param {string} url @param {string[]} statements */
 async function runSql(url, ...statements) {
-  const client = new pg.Client({ connectionString: url });
+  const client = new Client({ connectionString: url });
   await client.connect();
   try {
     for (const statement of statements) await client.query(statement);

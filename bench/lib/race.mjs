@@ -23,7 +23,10 @@
  * @param {{ mayFail: (runner: string) => boolean, giveUp: () => void, say: (line: string) => void }} with `giveUp` ends what runs too long
  * @returns {Promise<Outcome>}
  */
-export async function run({ name, store, runners, rounds, limitMs, together = false }, { mayFail, giveUp, say }) {
+export async function run(
+  { name, store, runners, rounds, limitMs, together = false },
+  { mayFail, giveUp, say },
+) {
   /** @type {Outcome} */
   const outcome = { name, store, numbers: {}, failures: {} };
 

@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './ports.mjs';
+import { track } from './started.mjs';
 
 const NAME = 'redis-server';
 const START_MS = 10_000;
@@ -43,7 +44,7 @@ export async function startRedis({ directory, appendFsync }) {
     'maxmemory-policy': 'noeviction',
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  const server = spawn(binary, args, { stdio: 'ignore' });
+  const server = track(spawn(binary, args, { stdio: 'ignore' }));
   const gone = once(server, 'exit');
   const stop = async () => {
     server.kill('SIGKILL');

@@ -8,8 +8,8 @@ import { spread } from './stats.mjs';
 /** @import { Row } from './judge.mjs' */
 /** @import { Outcome } from './race.mjs' */
 
-/** @param {boolean} quick */
-export function machine(quick) {
+/** @param {{ quick: boolean }} options */
+export function machine({ quick }) {
   const date = new Date().toISOString().slice(0, 10);
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 1024 ** 3);
@@ -56,10 +56,11 @@ export function rowTable(rows) {
   return columns([head, ...lines]).join('\n');
 }
 
-/** What each system of a run keeps, and what it does not. @param {ReadonlySet<string>} systems */
-export function keepings(systems) {
+/** What each system of a run keeps, and what it does not. @param {readonly Outcome[]} outcomes */
+export function keepings(outcomes) {
+  const names = new Set(outcomes.flatMap(({ numbers }) => Object.keys(numbers)));
   return Object.entries(SYSTEMS)
-    .filter(([name]) => systems.has(name))
+    .filter(([name]) => names.has(name))
     .map(([name, { keeps, lacks }]) => `${name}: keeps ${keeps}${lacks === '' ? '' : `; not ${lacks}`}`)
     .join('\n');
 }

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import pg from 'pg';
+import { Client } from 'pg';
 
 /** @import { Place } from '../types.ts' */
 
@@ -25,7 +25,7 @@ export function watchWrites({ url, directory }) {
 function watchPostgres(url) {
   let first = 0;
   const next = async () => {
-    const client = new pg.Client({ connectionString: url });
+    const client = new Client({ connectionString: url });
     await client.connect();
     const { rows } = await client.query('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax');
     await client.end();
@@ -42,7 +42,7 @@ function watchPostgres(url) {
 /** A connection to an SQLite file can see that others changed it, but not how often: it looks often. @param {string} directory */
 function watchFile(directory) {
   const file = readdirSync(directory).find((name) => name.endsWith('.db')) ?? '';
-  /** @type {DatabaseSync | null} */
+  /** @type {InstanceType<typeof DatabaseSync> | null} */
   let db = null;
   let seen = 0;
   let writes = -1;

@@ -4,7 +4,7 @@
  */
 import { peer } from './peer.mjs';
 
-/** @import { OpenOptions, Payload, Run, System } from '../types.ts' */
+/** @import { OpenOptions, Payload, System } from '../types.ts' */
 
 /**
  * @typedef {object} Queue

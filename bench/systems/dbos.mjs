@@ -3,7 +3,7 @@
  * crowding itself: `minPollingIntervalMs` of 10 (1,000 by default), and `workerConcurrency` of 100. A job whose process was
  * killed is started again by a process with the same executor id, or by its paid control plane.
  */
-import pg from 'pg';
+import { Client } from 'pg';
 import { peer } from './peer.mjs';
 
 /** @import { OpenOptions, Payload, Run, System } from '../types.ts' */
@@ -37,7 +37,7 @@ export async function open({ url, inFlight = 100 }) {
   let run = () => null;
   const workflow = DBOS.registerWorkflow(async (payload) => run(payload), { name: 'bench' });
   await DBOS.launch();
-  const client = new pg.Client({ connectionString: url ?? '' });
+  const client = new Client({ connectionString: url ?? '' });
   await client.connect();
   return {
     enqueue: (payload) => DBOS.startWorkflow(workflow, { queueName: QUEUE })(payload),

@@ -12,7 +12,8 @@
  * @property {string} lacks what of our record it does not keep
  */
 
-const RECORD = 'the whole record: input, every event, every error with its attempt, artifacts with their SHA-256';
+const RECORD =
+  'the whole record: input, every event, every error with its attempt, artifacts with their SHA-256';
 const RESULT = 'the job with its last state and its result';
 const NO_HISTORY = 'events, the errors of earlier attempts, artifacts';
 

@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { peer } from './peer.mjs';
 
-/** @import { OpenOptions, Payload, Run, System } from '../types.ts' */
+/** @import { OpenOptions, Payload, System } from '../types.ts' */
 
 /**
  * @typedef {{ session: { client: { pragma(statement: string): unknown, close(): void } } }} Database
@@ -27,7 +27,10 @@ export async function open({ directory, inFlight = 100, recovery = 'default' }) 
   const database = buildDBClient(join(directory, 'liteque.db'), { runMigrations: true });
   database.session.client.pragma('synchronous = FULL');
   database.session.client.pragma('busy_timeout = 5000');
-  const queue = new SqliteQueue('bench', database, { defaultJobArgs: { numRetries: 2 }, keepFailedJobs: false });
+  const queue = new SqliteQueue('bench', database, {
+    defaultJobArgs: { numRetries: 2 },
+    keepFailedJobs: false,
+  });
   let stop = async () => {};
   return {
     enqueue: (payload) => queue.enqueue(payload),

@@ -4,10 +4,10 @@
  * `perJobResults`, which is on where there are some. Many jobs are handed in with `insert`. Heartbeats (`heartbeatSeconds`, 10 at least) are off
  * unless it is to notice a killed worker as early as it can.
  */
-import pg from 'pg';
+import { Client } from 'pg';
 import { peer } from './peer.mjs';
 
-/** @import { OpenOptions, Payload, Run, System } from '../types.ts' */
+/** @import { OpenOptions, Payload, System } from '../types.ts' */
 
 /**
  * @typedef {{ id: string, data: Payload }} Job
@@ -36,13 +36,21 @@ export async function open({ url, inFlight, recovery = 'default', results = fals
   boss.on('warning', () => {});
   await boss.start();
   await boss.createQueue(QUEUE, { notify: true, ...(quick ? { heartbeatSeconds: 10 } : {}) });
-  const client = new pg.Client({ connectionString: url ?? '' });
+  const client = new Client({ connectionString: url ?? '' });
   await client.connect();
   return {
     enqueue: (payload) => boss.send(QUEUE, payload),
-    enqueueMany: (payloads) => boss.insert(QUEUE, payloads.map((data) => ({ data }))),
+    enqueueMany: (payloads) =>
+      boss.insert(
+        QUEUE,
+        payloads.map((data) => ({ data })),
+      ),
     async work(run) {
-      const one = async (/** @type {Job} */ { id, data }) => ({ id, status: 'completed', output: await run(data) });
+      const one = async (/** @type {Job} */ { id, data }) => ({
+        id,
+        status: 'completed',
+        output: await run(data),
+      });
       const handler = (/** @type {Job[]} */ jobs) => Promise.all(jobs.map(one));
       const options = {
         batchSize: BATCH,
@@ -54,9 +62,10 @@ export async function open({ url, inFlight, recovery = 'default', results = fals
       await boss.work(QUEUE, options, handler);
     },
     async isDrained() {
-      const { rows } = await client.query("SELECT 1 FROM pgboss.job WHERE name = $1 AND state < 'completed' LIMIT 1", [
-        QUEUE,
-      ]);
+      const { rows } = await client.query(
+        "SELECT 1 FROM pgboss.job WHERE name = $1 AND state < 'completed' LIMIT 1",
+        [QUEUE],
+      );
       return rows.length === 0;
     },
     async close() {

@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { peer } from './peer.mjs';
 
-/** @import { OpenOptions, Payload, Run, System } from '../types.ts' */
+/** @import { OpenOptions, Payload, System } from '../types.ts' */
 
 /**
  * @typedef {object} Queue
@@ -61,7 +61,9 @@ export async function open({ directory, recovery = 'default' }) {
       };
     },
     isDrained: async () =>
-      [JobStatus.Pending, JobStatus.Processing].every((status) => queue.countJobs({ type: TYPE, status }) === 0),
+      [JobStatus.Pending, JobStatus.Processing].every(
+        (status) => queue.countJobs({ type: TYPE, status }) === 0,
+      ),
     async close() {
       await stop();
       queue.close();
