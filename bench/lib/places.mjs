@@ -40,12 +40,13 @@ export async function openPlaces() {
     /** A fresh place for one measurement; everything in it is gone afterwards. */
     async within(system, body) {
       last += 1;
-      const directory = mkdtempSync(join(root, `${last}-`));
+      const name = `bench_${last}`; // measurements may be under way together
+      const directory = mkdtempSync(join(root, `${name}-`));
       const listed = SYSTEMS[system];
       try {
         switch (listed?.store) {
           case 'postgres':
-            return await withDatabase(await postgres.start(), { name: `bench_${last}`, directory }, body);
+            return await withDatabase(await postgres.start(), { name, directory }, body);
           case 'redis':
             return await withRedis({ directory, appendFsync: listed.appendFsync ?? 'always' }, body);
           case 'sqlite':

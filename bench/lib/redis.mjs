@@ -12,7 +12,7 @@ const NAME = 'redis-server';
 const START_MS = 10_000;
 
 /** @param {string | undefined} path the environment's PATH */
-export function findRedis(path = process.env['PATH']) {
+function findRedis(path = process.env['PATH']) {
   return (path ?? '')
     .split(delimiter)
     .map((directory) => join(directory, NAME))

@@ -26,8 +26,10 @@ export function outcomeTable(outcome) {
   const metrics = [...new Set(systems.flatMap((system) => Object.keys(outcome.numbers[system]?.[0] ?? {})))];
   const [main = '', ...others] = metrics;
   const rows = systems.map((system) => {
-    const values = (outcome.numbers[system] ?? []).map((one) => one[main] ?? null);
-    const { median, min, max } = spread(values.filter((one) => one !== null));
+    const values = (outcome.numbers[system] ?? [])
+      .map((one) => one[main] ?? null)
+      .filter((one) => one !== null);
+    const { median = null, min = null, max = null } = values.length === 0 ? {} : spread(values);
     const rest = others.map((metric) => short(medianOf(outcome, system, metric)));
     return [system, short(median), `${short(min)} - ${short(max)}`, ...rest];
   });
