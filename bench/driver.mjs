@@ -3,7 +3,7 @@
  *
  * All systems, ours among them, are driven by this program, so that each pays the same for being measured. It speaks over the
  * channel to its parent: `{ id, verb, args }` is answered by `{ id, result }` or `{ id, error }`, and while jobs run it tells
- * every few milliseconds how many of their functions have run.
+ * every few milliseconds how many of their functions have begun and have run.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuMs, nowMs } from './lib/clock.mjs';
@@ -11,33 +11,36 @@ import { payload, payloads } from './lib/payloads.mjs';
 import { percentiles } from './lib/stats.mjs';
 import { SYSTEMS } from './systems/index.mjs';
 
-/** @import { Mark, OpenOptions, Payload, Run, System, SystemModule } from './types.ts' */
+/** @import { Mark, OpenOptions, Run, System, SystemModule } from './types.ts' */
 
 const MARK_EVERY = 100;
 const TELL_MS = 5;
 const LOOK_MS = 2;
 const BATCH = 1000;
+const ARTIFACT = { summary: 'a'.repeat(1010) };
 
 const name = process.argv[2] ?? '';
 /** @type {System} */
 let system;
 /** @type {Mark[]} */
 const marks = [];
-/** When each job's function started, less when it was handed in. @type {number[]} */
+/** From handing a job in to the start of its function. @type {number[]} */
 const waitedMs = [];
-let ran = 0;
-let told = 0;
+const counts = { begun: 0, ran: 0, begunMs: 0 };
 
 function mark() {
-  marks.push({ atMs: nowMs(), ran, cpuMs: cpuMs() });
+  marks.push({ atMs: nowMs(), ran: counts.ran, cpuMs: cpuMs() });
+}
+
+function begin() {
+  counts.begun += 1;
+  counts.begunMs = nowMs();
 }
 
 function count() {
-  ran += 1;
-  if (ran % MARK_EVERY === 0) mark();
+  counts.ran += 1;
+  if (counts.ran % MARK_EVERY === 0) mark();
 }
-
-const ARTIFACT = { summary: 'a'.repeat(1010) };
 
 /** What the jobs do, by name. @type {Record<string, (ms: number) => Run>} */
 const FUNCTIONS = {
@@ -49,66 +52,66 @@ const FUNCTIONS = {
     count();
     return ARTIFACT;
   },
-  latency: () => ({ sentMs = 0 }) => {
-    waitedMs.push(nowMs() - sentMs);
+  latency:
+    () =>
+    ({ sentMs = 0 }) => {
+      waitedMs.push(nowMs() - sentMs);
+      count();
+      return null;
+    },
+  sleep: (ms) => async () => {
+    begin();
+    await sleep(ms);
     count();
     return null;
   },
-  sleep: (ms) => async () => {
-    await sleep(ms);
+  /** Keeps the whole process busy. */
+  spin: (ms) => () => {
+    begin();
+    tell();
+    const untilMs = nowMs() + ms;
+    while (nowMs() < untilMs);
     count();
     return null;
   },
 };
 
+let told = '';
 function tell() {
-  if (ran === told) return;
-  told = ran;
-  process.send?.({ ran });
+  const news = JSON.stringify(counts);
+  if (news === told) return;
+  told = news;
+  process.send?.({ counts });
 }
 
 const verbs = {
   /** @param {OpenOptions} options */
   async open(options) {
     const { module: file, preset } = SYSTEMS[name] ?? failed(`there is no system ${name}`);
-    const { open } = /** @type {SystemModule} */ (await import(`./systems/${file}`));
-    system = await open({ ...preset, ...options });
+    const found = /** @type {SystemModule} */ (await import(`./systems/${file}`));
+    system = await found.open({ ...preset, ...options });
   },
 
   /** Hands in `jobs` in the fastest way there is. @param {{ jobs: number }} args */
-  async fill({ jobs }) {
+  async stock({ jobs }) {
     for (let left = jobs; left > 0; left -= BATCH) {
       const batch = payloads(Math.min(left, BATCH));
       await (system.enqueueMany?.(batch) ?? Promise.all(batch.map((one) => system.enqueue(one))));
     }
   },
 
-  /** `callers` hand in `jobs` one by one, each waiting for its own answer. @param {{ jobs: number, callers: number }} args */
-  async enqueue({ jobs, callers }) {
-    /** @type {number[]} */
-    const tookMs = [];
-    let left = jobs;
-    const caller = async () => {
-      while (left > 0) {
-        left -= 1;
-        const fromMs = nowMs();
-        await system.enqueue(payload());
-        tookMs.push(nowMs() - fromMs);
-      }
-    };
-    const spent = await spending(() => Promise.all(Array.from({ length: callers }, caller)));
-    return { ...spent, jobs, ...percentiles(tookMs) };
+  /** For `ms`, `callers` hand in one job after the other, each waiting for its own answer. @param {{ ms: number, callers: number }} args */
+  async enqueue({ ms, callers }) {
+    const spent = await spending(ms, callers, () => system.enqueue(payload()));
+    return { ...spent, jobs: spent.tookMs.length, ...percentiles(spent.tookMs) };
   },
 
-  /** One caller hands in batches. @param {{ jobs: number, batch: number }} args */
-  async enqueueBatches({ jobs, batch }) {
+  /** For `ms`, one caller hands in batches; null where the system takes none. @param {{ ms: number, batch: number }} args */
+  async enqueueBatches({ ms, batch }) {
     const { enqueueMany } = system;
     if (enqueueMany === null) return null;
-    const batches = Array.from({ length: jobs / batch }, () => payloads(batch));
-    const spent = await spending(async () => {
-      for (const one of batches) await enqueueMany(one);
-    });
-    return { ...spent, jobs };
+    const spent = await spending(ms, 1, () => enqueueMany(payloads(batch)));
+    return { ...spent, jobs: spent.tookMs.length * batch, ...percentiles(spent.tookMs) };
   },
 
   /** Hands in one job every so often. @param {{ jobs: number, everyMs: number }} args */
@@ -126,7 +129,7 @@ const verbs = {
     await system.work(make(ms));
   },
 
-  /** Resolves once nothing is left in the store. */
+  /** Resolves once nothing is left, with the moment at which that was seen. */
   async drained() {
     while (!(await system.isDrained())) await sleep(LOOK_MS);
     mark();
@@ -140,11 +143,25 @@ const verbs = {
   },
 };
 
-/** @param {() => Promise<unknown>} body */
-async function spending(body) {
-  const from = { atMs: nowMs(), cpuMs: cpuMs() };
-  await body();
-  return { fromMs: from.atMs, toMs: nowMs(), cpuMs: cpuMs() - from.cpuMs };
+/**
+ * `callers` call again and again for `ms`; the calls under way then are waited for and counted.
+ *
+ * @param {number} ms
+ * @param {number} callers
+ * @param {() => Promise<unknown>} call
+ */
+async function spending(ms, callers, call) {
+  /** @type {number[]} */
+  const tookMs = [];
+  const from = { ms: nowMs(), cpuMs: cpuMs() };
+  const caller = async () => {
+    for (let startMs = nowMs(); startMs < from.ms + ms; startMs = nowMs()) {
+      await call();
+      tookMs.push(nowMs() - startMs);
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  return { fromMs: from.ms, toMs: nowMs(), cpuMs: cpuMs() - from.cpuMs, tookMs };
 }
 
 /** @param {string} message @returns {never} */
@@ -152,10 +169,12 @@ function failed(message) {
   throw new Error(message);
 }
 
-process.on('message', (/** @type {{ id: number, verb: keyof typeof verbs, args: never }} */ { id, verb, args }) => {
+/** @typedef {{ id: number, verb: keyof typeof verbs, args: never }} Asked */
+
+process.on('message', (/** @type {Asked} */ { id, verb, args }) => {
   verbs[verb](args).then(
     (result) => process.send?.({ id, result }),
-    (error) => process.send?.({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+    (error) => process.send?.({ id, error: error instanceof Error ? error.message : String(error) }),
   );
 });
 process.on('disconnect', () => process.exit());

@@ -13,6 +13,8 @@ export interface OpenOptions extends Place {
   inFlight?: number;
   /** As the system comes, or as quick as its settings allow to notice a worker that was killed. */
   recovery?: 'default' | 'shortest';
+  /** Whether functions return something that is to be kept. */
+  results?: boolean;
 }
 
 /** What a job carries. */

@@ -1,6 +1,6 @@
 /**
- * The launcher behind `npm start`, `npm test`, `npm run demo` and `npm run check`: on a fresh clone
- * it installs what is missing and builds, then runs the command.
+ * The launcher behind `npm start`, `npm test`, `npm run demo`, `npm run check` and `npm run bench`: on a
+ * fresh clone it installs what is missing and builds, then runs the command.
  *
  * Tried on: Linux x64, Node 20 and Node 24. Written for macOS and Windows as well, where it has
  * not been tried.

@@ -253,6 +253,24 @@ process.stdout.write('cli ' + process.argv.slice(2).join(' ') + '\\n');
     expect(read('ci.log')).toBe('ci\n');
   });
 
+  test('installs what it is measured against for the bench alone, and goes on where that fails', async () => {
+    withGoodNpm();
+    write('bench/package-lock.json', '{ "packages": {} }');
+    write('bench/main.mjs', "console.log('bench ' + process.argv.slice(2).join(' '));\n");
+    await node(['scripts/launch.mjs', 'demo']);
+    expect(read('ci.log')).toBe('ci\n');
+
+    withNpm('echo $PWD; exit 1');
+    const failed = await node(['scripts/launch.mjs', 'bench', '--quick']);
+    expect(failed).toMatchObject({ code: 0, stdout: 'bench --quick\n' });
+    expect(failed.stderr).toContain(join(folder, 'bench'));
+
+    withGoodNpm();
+    const bench = await node(['scripts/launch.mjs', 'bench']);
+    expect(bench.stderr).toMatch(/^Installing packages \(npm ci in bench\) \.\.\.\nInstalled in .* s\.\n$/);
+    expect((await node(['scripts/launch.mjs', 'bench'])).stderr).toBe('');
+  });
+
   test('passes a signal on', async () => {
     withGoodNpm();
     const launched = await node(['scripts/launch.mjs', 'start', '--stay'], (script) =>
@@ -297,7 +315,7 @@ process.stdout.write('cli ' + process.argv.slice(2).join(' ') + '\\n');
   test('says what a command is for, when it is none of its own', async () => {
     const { code, stderr } = await node(['scripts/launch.mjs', 'toString']);
     expect(code).toBe(2);
-    expect(stderr).toContain('start | demo | test | check');
+    expect(stderr).toContain('start | demo | test | check | bench');
   });
 
   test('says how to build before bin/claimcheck runs', async () => {

@@ -5,60 +5,67 @@
  * are open and code is warm, and stops when nothing is left in the store. One batch is ahead at the start and none at the end, which costs
  * those with large batches a little.
  */
-import { startDriver } from '../lib/child.mjs';
+import { told, withDrivers } from '../lib/child.mjs';
 import { watchCpu } from '../lib/processes.mjs';
+import { sum } from '../lib/stats.mjs';
 
 /** @import { Mark } from '../types.ts' */
-/** @import { Places } from '../lib/places.mjs' */
+/** @import { Ground } from '../lib/places.mjs' */
+/** @import { Numbers } from '../lib/race.mjs' */
 
 const WARM_UP = 0.1;
 
 /**
- * @param {Places} places
+ * Fills the queue of `system` and drains it.
+ *
+ * @param {Ground} ground
  * @param {string} system
- * @param {{ jobs: number, processes: number, job: 'nothing' | 'artifact' }} size
+ * @param {{ jobs: number, processes?: number, job?: 'nothing' | 'artifact' }} options
+ * @returns {Promise<Numbers>}
  */
-export async function drain(places, system, { jobs, processes, job }) {
+export async function fillAndDrain({ place, serverPid, settle }, system, options) {
+  const { jobs, processes = 1, job = 'nothing' } = options;
   const warm = Math.ceil(jobs * WARM_UP);
-  return places.within(system, async ({ settle, ...place }) => {
-    const filler = await startDriver(system, place);
-    await filler.fill({ jobs: warm + jobs });
-    await filler.close();
-    await settle();
-    const workers = await Promise.all(Array.from({ length: processes }, () => startDriver(system, place)));
-    const server = watchCpu(places.serverPid(system));
-    const done = allRan(workers, warm + jobs);
-    await Promise.all(workers.map((worker) => worker.work({ job })));
-    await done;
-    const endMs = Math.max(...(await Promise.all(workers.map((worker) => worker.drained()))));
-    const reports = await Promise.all(workers.map((worker) => worker.report()));
-    server.stop();
-    await Promise.all(workers.map((worker) => worker.close()));
-    const { fromMs, ran, cpuMs } = start(
-      reports.map((report) => report.marks),
-      warm,
-    );
-    const counted = warm + jobs - ran;
-    const usedMs = sum(reports.map((report) => report.marks.at(-1)?.cpuMs ?? 0)) - cpuMs;
-    const serverMs = server.between(fromMs, endMs);
-    return {
-      'jobs/s': (1000 * counted) / (endMs - fromMs),
-      'client us/job': (1000 * usedMs) / counted,
-      'server us/job': serverMs === null ? null : (1000 * serverMs) / counted,
-      'peak MB': Math.max(...reports.map((report) => report.peakMb)),
-    };
-  });
+  await withDrivers(system, [place], (stocker) => stocker.stock({ jobs: warm + jobs }));
+  await settle();
+  const each = { ...place, results: job === 'artifact' };
+  return withDrivers(
+    system,
+    Array.from({ length: processes }, () => each),
+    async (...workers) => {
+      const server = watchCpu(serverPid);
+      await Promise.all(workers.map((worker) => worker.work({ job })));
+      await told(workers, (counts) => sum(counts.map(({ ran }) => ran)) >= warm + jobs);
+      const toMs = Math.max(...(await Promise.all(workers.map((worker) => worker.drained()))));
+      const reports = await Promise.all(workers.map((worker) => worker.report()));
+      server.stop();
+      const from = startOf(
+        reports.map(({ marks }) => marks),
+        warm,
+      );
+      const counted = warm + jobs - from.ran;
+      const clientMs = sum(reports.map(({ marks }) => marks.at(-1)?.cpuMs ?? 0)) - from.cpuMs;
+      return {
+        'jobs/s': (1000 * counted) / (toMs - from.atMs),
+        ...cpuPerJob({ clientMs, serverMs: server.between(from.atMs, toMs), jobs: counted }),
+        'peak MB': Math.max(...reports.map(({ peakMb }) => peakMb)),
+      };
+    },
+  );
 }
 
-/** @param {import('../lib/child.mjs').Driver[]} workers @param {number} jobs */
-function allRan(workers, jobs) {
-  return new Promise((resolve) => {
-    for (const worker of workers) {
-      worker.onRan(() => {
-        if (sum(workers.map((one) => one.ran())) >= jobs) resolve(undefined);
-      });
-    }
-  });
+/**
+ * What a job cost, in microseconds of processor time: steadier than a rate on a machine that others use.
+ *
+ * @param {{ clientMs: number, serverMs: number | null, jobs: number }} spent
+ * @returns {Numbers}
+ */
+export function cpuPerJob({ clientMs, serverMs, jobs }) {
+  return {
+    'cpu us/job': (1000 * (clientMs + (serverMs ?? 0))) / jobs,
+    'of it client': (1000 * clientMs) / jobs,
+    'of it server': serverMs === null ? null : (1000 * serverMs) / jobs,
+  };
 }
 
 /**
@@ -67,17 +74,12 @@ function allRan(workers, jobs) {
  * @param {readonly Mark[][]} marks of each process, in order
  * @param {number} warm
  */
-export function start(marks, warm) {
+export function startOf(marks, warm) {
   const instants = marks.flat().toSorted((a, b) => a.atMs - b.atMs);
   for (const { atMs } of instants) {
     const then = marks.map((own) => own.findLast((mark) => mark.atMs <= atMs) ?? own[0]);
     const ran = sum(then.map((mark) => mark?.ran ?? 0));
-    if (ran >= warm) return { fromMs: atMs, ran, cpuMs: sum(then.map((mark) => mark?.cpuMs ?? 0)) };
+    if (ran >= warm) return { atMs, ran, cpuMs: sum(then.map((mark) => mark?.cpuMs ?? 0)) };
   }
   throw new Error(`fewer than ${warm} functions ran`);
-}
-
-/** @param {readonly number[]} numbers */
-function sum(numbers) {
-  return numbers.reduce((total, one) => total + one, 0);
 }

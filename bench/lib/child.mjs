@@ -1,129 +1,150 @@
-/** A process that drives one system: starts it, asks it, and ends it. */
+/** Processes that drive a system: starts them, asks them, and ends them. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { track } from './started.mjs';
 
 /** @import { Mark, OpenOptions } from '../types.ts' */
 
 const DRIVER = join(import.meta.dirname, '..', 'driver.mjs');
-const SAID = 4000;
-const CLOSE_MS = 10_000;
+const SAID = 2000;
+/** Some systems wait for their polls before they close. */
+const CLOSE_MS = 5000;
 
 /**
- * @typedef {object} Spent
- * @property {number} fromMs
- * @property {number} toMs
- * @property {number} cpuMs
- * @property {number} jobs
+ * @typedef {{ jobs: number, fromMs: number, toMs: number, cpuMs: number, p50: number, p95: number, p99: number }} Spent what handing in took, and each call in ms
+ * @typedef {{ begun: number, ran: number, begunMs: number }} Counts functions that have begun, and have run; when the last began
  *
- * @typedef {object} Verbs what the driver answers
+ * @typedef {object} Driver a process, with the verbs of driver.mjs
  * @property {(args: OpenOptions) => Promise<void>} open
- * @property {(args: { jobs: number }) => Promise<void>} fill
- * @property {(args: { jobs: number, callers: number }) => Promise<Spent & { p50: number, p95: number, p99: number }>} enqueue
- * @property {(args: { jobs: number, batch: number }) => Promise<Spent | null>} enqueueBatches
+ * @property {(args: { jobs: number }) => Promise<void>} stock
+ * @property {(args: { ms: number, callers: number }) => Promise<Spent>} enqueue
+ * @property {(args: { ms: number, batch: number }) => Promise<Spent | null>} enqueueBatches
  * @property {(args: { jobs: number, everyMs: number }) => Promise<void>} trickle
  * @property {(args: { job: string, ms?: number }) => Promise<void>} work
  * @property {() => Promise<number>} drained
  * @property {() => Promise<{ marks: Mark[], waitedMs: number[], peakMb: number }>} report
+ * @property {() => Promise<void>} close in its own time, within bounds
+ * @property {() => Promise<void>} kill
+ * @property {() => Counts} counts as it last told
+ * @property {(listener: () => void) => void} onTold
+ * @property {Promise<never>} broke rejects where it ends by itself
  *
- * @typedef {Verbs & {
- *   pid: number,
- *   ran: () => number,
- *   onRan: (listener: () => void) => void,
- *   kill: () => Promise<void>,
- *   close: () => Promise<void>,
- * }} Driver
- *
- * @typedef {{ id?: number, result?: never, error?: string, ran?: number }} Message
+ * @typedef {{ id?: number, result?: never, error?: string, counts?: Counts }} Message
  */
 
-/** Those that run now, so that an interrupted bench can end them. @type {Set<import('node:child_process').ChildProcess>} */
-const children = new Set();
+const VERBS = ['open', 'stock', 'enqueue', 'enqueueBatches', 'trickle', 'work', 'drained', 'report', 'close'];
 
-export function killChildren() {
-  for (const child of children) child.kill('SIGKILL');
+/**
+ * Starts a driver for each of these, opens their systems, and ends them with `body`.
+ *
+ * @template T
+ * @param {string} system
+ * @param {readonly OpenOptions[]} options of each process
+ * @param {(...drivers: Driver[]) => Promise<T>} body
+ * @returns {Promise<T>}
+ */
+export async function withDrivers(system, options, body) {
+  const drivers = options.map(() => start(system));
+  try {
+    await Promise.all(
+      drivers.map((driver, index) => driver.open(/** @type {OpenOptions} */ (options[index]))),
+    );
+    const result = await Promise.race([body(...drivers), ...drivers.map((driver) => driver.broke)]);
+    await Promise.all(drivers.map((driver) => driver.close()));
+    return result;
+  } finally {
+    await Promise.all(drivers.map((driver) => driver.kill()));
+  }
 }
 
 /**
- * Starts a driver and opens its system.
+ * Resolves where what the drivers told last satisfies.
  *
- * @param {string} name
- * @param {OpenOptions} options
- * @returns {Promise<Driver>}
+ * @param {readonly Driver[]} drivers
+ * @param {(counts: Counts[]) => boolean} satisfies
+ * @returns {Promise<void>}
  */
-export async function startDriver(name, options) {
-  const child = fork(DRIVER, [name], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
-  children.add(child);
+export function told(drivers, satisfies) {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (satisfies(drivers.map((driver) => driver.counts()))) resolve();
+    };
+    for (const driver of drivers) driver.onTold(look);
+    look();
+  });
+}
+
+/** @param {string} system @returns {Driver} */
+function start(system) {
+  const child = track(fork(DRIVER, [system], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] }));
+  const said = tailOf(child);
+  /** @type {Map<number, { resolve: (result: never) => void, reject: (error: Error) => void }>} */
+  const asked = new Map();
+  let counts = { begun: 0, ran: 0, begunMs: 0 };
+  let listener = () => {};
+  let ending = false;
+  child.on('message', (/** @type {Message} */ { id = 0, result, error, counts: news }) => {
+    if (news !== undefined) {
+      counts = news;
+      return listener();
+    }
+    const one = asked.get(id);
+    asked.delete(id);
+    if (error === undefined) one?.resolve(/** @type {never} */ (result));
+    else one?.reject(new Error(error));
+  });
+  const gone = once(child, 'exit').then(([code, signal]) => {
+    const error = new Error(`its process ended (${String(signal ?? code)}) ${said()}`.trim());
+    for (const { reject } of asked.values()) reject(error);
+    return error;
+  });
+  const broke = gone.then((error) => {
+    if (!ending) throw error;
+    return new Promise(() => {});
+  });
+  broke.catch(() => {});
+  let last = 0;
+  const verb = (/** @type {string} */ what) => (/** @type {unknown} */ args) =>
+    new Promise((resolve, reject) => {
+      last += 1;
+      asked.set(last, { resolve, reject });
+      child.send({ id: last, verb: what, args }, (error) => error !== null && reject(error));
+    });
+  const verbs = /** @type {Driver} */ (
+    /** @type {unknown} */ (Object.fromEntries(VERBS.map((what) => [what, verb(what)])))
+  );
+  const kill = async () => {
+    ending = true;
+    child.kill('SIGKILL');
+    await gone;
+  };
+  return {
+    ...verbs,
+    async close() {
+      ending = true;
+      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_MS);
+      await Promise.race([verbs.close().catch(() => {}), gone]);
+      if (child.connected) child.disconnect();
+      await gone;
+      clearTimeout(timer);
+    },
+    kill,
+    counts: () => counts,
+    onTold: (one) => {
+      listener = one;
+    },
+    broke: /** @type {Promise<never>} */ (broke),
+  };
+}
+
+/** The last that it wrote, for whoever asks why it ended. @param {import('node:child_process').ChildProcess} child */
+function tailOf(child) {
   let said = '';
   const keep = (/** @type {Buffer} */ chunk) => {
     said = `${said}${chunk.toString()}`.slice(-SAID);
   };
   child.stdout?.on('data', keep);
   child.stderr?.on('data', keep);
-  /** @type {Map<number, { resolve: (result: never) => void, reject: (error: Error) => void }>} */
-  const asked = new Map();
-  let ran = 0;
-  let onRan = () => {};
-  child.on('message', (/** @type {Message} */ message) => {
-    if (message.ran !== undefined) {
-      ran = message.ran;
-      onRan();
-      return;
-    }
-    const one = asked.get(message.id ?? 0);
-    asked.delete(message.id ?? 0);
-    if (message.error === undefined) one?.resolve(/** @type {never} */ (message.result));
-    else one?.reject(new Error(`${name}: ${message.error}`));
-  });
-  const gone = once(child, 'exit').then(([code, signal]) => {
-    children.delete(child);
-    const how = `${name} ended (${String(signal ?? code)}): ${said.trimEnd()}`;
-    for (const { reject } of asked.values()) reject(new Error(how));
-  });
-
-  let last = 0;
-  /** @type {(verb: string) => (args?: object) => Promise<never>} */
-  const verb = (what) => (args) =>
-    new Promise((resolve, reject) => {
-      last += 1;
-      asked.set(last, { resolve, reject });
-      child.send({ id: last, verb: what, args });
-    });
-  const kill = async () => {
-    child.kill('SIGKILL');
-    await gone;
-  };
-  /** @type {Driver} */
-  const driver = {
-    open: verb('open'),
-    fill: verb('fill'),
-    enqueue: verb('enqueue'),
-    enqueueBatches: verb('enqueueBatches'),
-    trickle: verb('trickle'),
-    work: verb('work'),
-    drained: verb('drained'),
-    report: verb('report'),
-    pid: child.pid ?? 0,
-    ran: () => ran,
-    onRan: (listener) => {
-      onRan = listener;
-    },
-    kill,
-    /** Lets it end in its own time, within bounds: some systems wait for their polls. */
-    async close() {
-      const closing = verb('close')().catch(() => {});
-      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_MS);
-      await Promise.race([closing, gone]);
-      child.disconnect();
-      await gone;
-      clearTimeout(timer);
-    },
-  };
-  try {
-    await driver.open(options);
-  } catch (error) {
-    await kill();
-    throw error;
-  }
-  return driver;
+  return () => said.trim();
 }

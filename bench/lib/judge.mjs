@@ -15,43 +15,32 @@ import { median } from './stats.mjs';
  * @property {number | null} ratio_peer
  * @property {number | null} ratio_floor
  * @property {string | null} goal
- * @property {boolean | null} holds
+ * @property {boolean | null} holds null without a goal, or where what it compares with was not measured
  *
- * @typedef {object} Side which systems a row compares
+ * @typedef {object} Sides what is compared: runners of a race
  * @property {string} ours
  * @property {readonly string[]} peers
- * @property {string | null} floor
+ * @property {string | number | null} floor a runner, or a number that is known without measuring
  */
 
-/** Less of these is better; of every other metric, more. */
-const LESS = new Set([
-  'client us/job',
-  'server us/job',
-  'peak MB',
-  'p50 ms',
-  'p95 ms',
-  'p99 ms',
-  'wall s',
-  'cpu s',
-  'writes/s',
-  'recovery s',
-]);
+/** More of these is better; of every other metric, less. */
+const MORE = new Set(['jobs/s', 'requests/s']);
 
 /** What two runs of the same program may differ by on a machine that others use. */
 export const NOISE = 0.3;
 
 /**
  * @param {Outcome} outcome
- * @param {Side} side
+ * @param {Sides} sides
  * @param {{ metric: string, goals: readonly Goal[], noise: number }} options
  * @returns {Row | null} null where ours was not measured
  */
-export function judge(outcome, side, { metric, goals, noise }) {
-  const of = (/** @type {string} */ system) => medianOf(outcome, system, metric);
-  const ours = of(side.ours);
+export function judge(outcome, sides, { metric, goals, noise }) {
+  const of = (/** @type {string} */ runner) => medianOf(outcome, runner, metric);
+  const ours = of(sides.ours);
   if (ours === null) return null;
-  const floor = side.floor === null ? null : of(side.floor);
-  const best = bestOf(side.peers, of, metric);
+  const floor = typeof sides.floor === 'string' ? of(sides.floor) : sides.floor;
+  const best = bestOf(sides.peers, of, metric);
   const goal = goals.find(
     (one) => one.case === outcome.name && one.store === outcome.store && one.metric === metric,
   );
@@ -62,8 +51,8 @@ export function judge(outcome, side, { metric, goals, noise }) {
     ours,
     best_peer: best,
     floor,
-    ratio_peer: best === null ? null : ours / best.value,
-    ratio_floor: floor === null ? null : ours / floor,
+    ratio_peer: ratio(ours, best?.value ?? null),
+    ratio_floor: ratio(ours, floor),
   };
   return {
     ...row,
@@ -72,20 +61,22 @@ export function judge(outcome, side, { metric, goals, noise }) {
   };
 }
 
-/**
- * @param {Outcome} outcome
- * @param {string} system
- * @param {string} metric
- */
-export function medianOf(outcome, system, metric) {
-  const numbers = (outcome.numbers[system] ?? []).map((one) => one[metric] ?? null);
-  const known = numbers.filter((one) => one !== null);
+/** @param {number} ours @param {number | null} other */
+function ratio(ours, other) {
+  return other === null || other === 0 ? null : ours / other;
+}
+
+/** @param {Outcome} outcome @param {string} runner @param {string} metric */
+export function medianOf(outcome, runner, metric) {
+  const known = (outcome.numbers[runner] ?? [])
+    .map((one) => one[metric] ?? null)
+    .filter((one) => one !== null);
   return known.length === 0 ? null : median(known);
 }
 
 /**
  * @param {readonly string[]} peers
- * @param {(system: string) => number | null} of
+ * @param {(runner: string) => number | null} of
  * @param {string} metric
  */
 function bestOf(peers, of, metric) {
@@ -94,39 +85,45 @@ function bestOf(peers, of, metric) {
   for (const name of peers) {
     const value = of(name);
     if (value === null) continue;
-    if (best === null || (LESS.has(metric) ? value < best.value : value > best.value)) best = { name, value };
+    if (best === null || (MORE.has(metric) ? value > best.value : value < best.value)) best = { name, value };
   }
   return best;
 }
 
 /**
- * Null where a bound names something that was not measured in this run.
- *
  * @param {Pick<Row, 'ours' | 'ratio_peer' | 'ratio_floor'>} row
  * @param {readonly Bound[]} bounds
  * @param {number} noise the share that is forgiven
  */
 export function holds(row, bounds, noise) {
-  const values = bounds.map(({ of }) => ({ peer: row.ratio_peer, floor: row.ratio_floor, ours: row.ours })[of]);
+  const of = { peer: row.ratio_peer, floor: row.ratio_floor, ours: row.ours };
+  const values = bounds.map((bound) => of[bound.of]);
   if (values.includes(null)) return null;
-  return bounds.every(({ is, than }, index) => {
-    const value = /** @type {number} */ (values[index]);
-    switch (is) {
-      case '>':
-        return value > than * (1 - noise);
-      case '>=':
-        return value >= than * (1 - noise);
-      case '<':
-        return value < than * (1 + noise);
-      case '<=':
-        return value <= than * (1 + noise);
-      default:
-        throw new Error(`no such comparison: ${String(is)}`);
-    }
-  });
+  return bounds.every(({ is, than }, index) => compares(Number(values[index]), is, than, noise));
+}
+
+/**
+ * @param {number} value
+ * @param {Bound['is']} is
+ * @param {number} than
+ * @param {number} noise
+ */
+function compares(value, is, than, noise) {
+  switch (is) {
+    case '>':
+      return value > than * (1 - noise);
+    case '>=':
+      return value >= than * (1 - noise);
+    case '<':
+      return value < than * (1 + noise);
+    case '<=':
+      return value <= than * (1 + noise);
+    default:
+      throw new Error(`no such comparison: ${String(is)}`);
+  }
 }
 
 /** @param {Bound} bound */
 function text({ of, is, than }) {
-  return `${of === 'ours' ? 'ours' : `ratio_${of}`} ${is} ${than}`;
+  return `${of === 'ours' ? 'ours' : `ratio_${of}`} ${is} ${Number(than.toPrecision(3))}`;
 }

@@ -1,19 +1,18 @@
 /**
  * Where the systems keep their jobs: a PostgreSQL server of the bench's own with its default durability, a fresh database in
- * it for every measurement, a fresh directory for every file.
+ * it for every measurement; a fresh Redis; a fresh directory for every file.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createJiti } from 'jiti';
-import pg from 'pg';
+import { Client } from 'pg';
 import { SYSTEMS } from '../systems/index.mjs';
+import { startRedis } from './redis.mjs';
 
 /** @import { Place } from '../types.ts' */
 
-/** @typedef {{ url: string, pid: number, stop: () => Promise<void> }} Server */
-
-/** All that differs from PostgreSQL's defaults; the same for everybody, and nothing of it touches durability. */
+/** All that is said to PostgreSQL; the same for everybody, and nothing of it touches durability. */
 export const POSTGRES_SETTINGS = {
   fsync: 'on',
   full_page_writes: 'on',
@@ -22,72 +21,112 @@ export const POSTGRES_SETTINGS = {
   max_wal_size: '4GB',
 };
 
-/** @typedef {Awaited<ReturnType<typeof openPlaces>>} Places */
+/**
+ * @typedef {object} Ground a place, and what the bench itself does there
+ * @property {Place} place
+ * @property {number | null} serverPid the server's process, whose processor time counts; null where the store is a file
+ * @property {() => Promise<void>} settle what autovacuum and checkpoints would have done by then, so that neither falls into a measurement
+ *
+ * @typedef {<T>(system: string, body: (ground: Ground) => Promise<T>) => Promise<T>} Within
+ * @typedef {{ within: Within, close: () => Promise<void> }} Places
+ */
 
+/** @returns {Promise<Places>} */
 export async function openPlaces() {
   const root = mkdtempSync(join(tmpdir(), 'claimcheck-bench-'));
-  /** @type {Server | null} */
-  let postgres = null;
+  const postgres = postgresServer();
   let last = 0;
-
-  async function startPostgres() {
-    const jiti = createJiti(import.meta.url);
-    /** @type {typeof import('../../test/postgres/server.ts')} */
-    const { startServer } = await jiti.import('../../test/postgres/server.ts');
-    return startServer(POSTGRES_SETTINGS);
-  }
-
-  /** @param {string} url @param {string} statement */
-  async function run(url, statement) {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    try {
-      await client.query(statement);
-    } finally {
-      await client.end();
-    }
-  }
-
   return {
-    /** The server's process, whose processor time counts; null where a store is a file. @param {string} system */
-    serverPid: (system) => (SYSTEMS[system]?.store === 'postgres' ? (postgres?.pid ?? null) : null),
-
-    /**
-     * A fresh place for one measurement; `body` is told where, and everything in it is gone afterwards.
-     *
-     * @template T
-     * @param {string} system
-     * @param {(place: Place & { settle: () => Promise<void> }) => Promise<T>} body
-     */
+    /** A fresh place for one measurement; everything in it is gone afterwards. */
     async within(system, body) {
       last += 1;
-      const directory = mkdtempSync(join(root, `${last}-`));
-      const remove = () => rmSync(directory, { recursive: true, force: true });
-      if (SYSTEMS[system]?.store !== 'postgres') {
-        return body({ url: null, directory, settle: async () => {} }).finally(remove);
-      }
-      postgres ??= await startPostgres();
-      const server = postgres.url;
-      const database = `bench_${last}`;
-      const url = new URL(server);
-      url.pathname = database;
-      await run(server, `CREATE DATABASE ${database}`);
+      const name = `bench_${last}`; // measurements may be under way together
+      const directory = mkdtempSync(join(root, `${name}-`));
+      const listed = SYSTEMS[system];
       try {
-        // the statistics that autovacuum would have gathered by then, and no checkpoint from the filling in the middle
-        const settle = async () => {
-          await run(url.href, 'VACUUM ANALYZE');
-          await run(url.href, 'CHECKPOINT');
-        };
-        return await body({ url: url.href, directory, settle });
+        switch (listed?.store) {
+          case 'postgres':
+            return await withDatabase(await postgres.start(), { name, directory }, body);
+          case 'redis':
+            return await withRedis({ directory, appendFsync: listed.appendFsync ?? 'always' }, body);
+          case 'sqlite':
+          case undefined:
+            return await body({ place: { url: null, directory }, serverPid: null, settle: async () => {} });
+          default:
+            throw new Error(`no such store: ${String(listed?.store)}`);
+        }
       } finally {
-        await run(server, `DROP DATABASE ${database} WITH (FORCE)`);
-        remove();
+        rmSync(directory, { recursive: true, force: true });
       }
     },
-
     async close() {
-      await postgres?.stop();
+      await postgres.stop();
       rmSync(root, { recursive: true, force: true });
     },
   };
+}
+
+/** Started where the first measurement needs it. */
+function postgresServer() {
+  /** @type {Promise<{ url: string, pid: number, stop: () => Promise<void> }> | null} */
+  let started = null;
+  async function launch() {
+    /** @type {typeof import('../../test/postgres/server.ts')} */
+    const { startServer } = await createJiti(import.meta.url).import('../../test/postgres/server.ts');
+    return startServer(POSTGRES_SETTINGS);
+  }
+  return {
+    start: () => (started ??= launch()),
+    stop: async () => (await started)?.stop(),
+  };
+}
+
+/**
+ * @template T
+ * @param {{ url: string, pid: number }} server
+ * @param {{ name: string, directory: string }} fresh
+ * @param {(ground: Ground) => Promise<T>} body
+ */
+async function withDatabase(server, { name, directory }, body) {
+  const url = new URL(server.url);
+  url.pathname = name;
+  await runSql(server.url, `CREATE DATABASE ${name}`);
+  try {
+    return await body({
+      place: { url: url.href, directory },
+      serverPid: server.pid,
+      settle: () => runSql(url.href, 'VACUUM ANALYZE', 'CHECKPOINT'),
+    });
+  } finally {
+    await runSql(server.url, `DROP DATABASE ${name} WITH (FORCE)`);
+  }
+}
+
+/**
+ * @template T
+ * @param {{ directory: string, appendFsync: 'everysec' | 'always' }} options
+ * @param {(ground: Ground) => Promise<T>} body
+ */
+async function withRedis(options, body) {
+  const { url, pid, stop } = await startRedis(options);
+  try {
+    return await body({
+      place: { url, directory: options.directory },
+      serverPid: pid,
+      settle: async () => {},
+    });
+  } finally {
+    await stop();
+  }
+}
+
+/** @param {string} url @param {string[]} statements */
+async function runSql(url, ...statements) {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }

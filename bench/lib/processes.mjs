@@ -26,8 +26,13 @@ function stat(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // the name in brackets may hold anything, brackets and blanks included
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number);
-    const [parent, user, system, endedUser, endedSystem] = [1, 11, 12, 13, 14].map((at) => fields[at] ?? 0);
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+    const [parent, user, system, endedUser, endedSystem] = [1, 11, 12, 13, 14].map(
+      (index) => fields[index] ?? 0,
+    );
     return {
       parent,
       ownTicks: (user ?? 0) + (system ?? 0),

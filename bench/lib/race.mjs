@@ -1,44 +1,79 @@
 /**
- * A race: the systems of one case take turns, round after round, so that whatever else the machine does meets all of them.
+ * A race: the runners of one case take turns, round after round, so that whatever else the machine does meets all of them.
  *
  * @typedef {Record<string, number | null>} Numbers one measurement, by metric
  *
  * @typedef {object} Race
  * @property {string} name
  * @property {string} store whose numbers these are
- * @property {readonly string[]} systems
- * @property {number} rounds
- * @property {(system: string) => Promise<Numbers | null>} measure null where a system has no such thing
+ * @property {Readonly<Record<string, () => Promise<Numbers | null>>>} runners by their names; null where one has no such thing
+ * @property {(runner: string) => number} rounds how often each runs
+ * @property {number} limitMs for one measurement
+ * @property {boolean} [together] they mostly wait, and may do so at the same time
  *
  * @typedef {object} Outcome
  * @property {string} name
  * @property {string} store
- * @property {Record<string, Numbers[]>} numbers of each system, a measurement a round
- * @property {Record<string, string>} failures why a system has none, or fewer
+ * @property {Record<string, Numbers[]>} numbers of each runner, a measurement a round
+ * @property {Record<string, string>} failures why a runner has none, or fewer
  */
-import { SYSTEMS } from '../systems/index.mjs';
 
 /**
  * @param {Race} race
- * @param {(line: string) => void} say
+ * @param {{ mayFail: (runner: string) => boolean, giveUp: () => void, say: (line: string) => void }} with `giveUp` ends what runs too long
  * @returns {Promise<Outcome>}
  */
-export async function run({ name, store, systems, rounds, measure }, say) {
+export async function run(
+  { name, store, runners, rounds, limitMs, together = false },
+  { mayFail, giveUp, say },
+) {
   /** @type {Outcome} */
   const outcome = { name, store, numbers: {}, failures: {} };
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const system of systems) {
-      if (outcome.failures[system] !== undefined) continue;
-      say(`${name} (${store}), round ${round} of ${rounds}: ${system}`);
-      try {
-        const numbers = await measure(system);
-        if (numbers !== null) (outcome.numbers[system] ??= []).push(numbers);
-      } catch (error) {
-        // a peer that cannot take part is left out and named; ours has to
-        if (SYSTEMS[system]?.kind !== 'peer') throw error;
-        outcome.failures[system] = /** @type {Error} */ (error).message;
-      }
+
+  /** @param {string} runner @param {() => Promise<Numbers | null>} measure */
+  async function once(runner, measure) {
+    if (outcome.failures[runner] !== undefined) return;
+    say(`${name}, ${store}: ${runner}`);
+    try {
+      const numbers = await measure();
+      if (numbers !== null) (outcome.numbers[runner] ??= []).push(numbers);
+    } catch (error) {
+      // a peer that cannot take part is left out and named; ours has to
+      if (!mayFail(runner)) throw error;
+      outcome.failures[runner] = /** @type {Error} */ (error).message;
+    }
+  }
+
+  const entries = Object.entries(runners);
+  const most = Math.max(0, ...entries.map(([runner]) => rounds(runner)));
+  for (let round = 1; round <= most; round += 1) {
+    const due = entries.filter(([runner]) => rounds(runner) >= round);
+    if (together) {
+      await within(limitMs, giveUp, () => Promise.all(due.map(([runner, measure]) => once(runner, measure))));
+    } else {
+      for (const [runner, measure] of due) await once(runner, () => within(limitMs, giveUp, measure));
     }
   }
   return outcome;
+}
+
+/**
+ * @template T
+ * @param {number} limitMs
+ * @param {() => void} giveUp makes `body` fail
+ * @param {() => Promise<T>} body
+ */
+async function within(limitMs, giveUp, body) {
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    giveUp();
+  }, limitMs);
+  try {
+    return await body();
+  } catch (error) {
+    throw late ? new Error(`not within ${limitMs / 1000} s`, { cause: error }) : error;
+  } finally {
+    clearTimeout(timer);
+  }
 }

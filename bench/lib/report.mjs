@@ -1,4 +1,6 @@
 /** What a run prints. */
+import { cpus, loadavg, totalmem } from 'node:os';
+import { POSTGRES_SETTINGS } from './places.mjs';
 import { SYSTEMS } from '../systems/index.mjs';
 import { medianOf } from './judge.mjs';
 import { spread } from './stats.mjs';
@@ -6,14 +8,28 @@ import { spread } from './stats.mjs';
 /** @import { Row } from './judge.mjs' */
 /** @import { Outcome } from './race.mjs' */
 
+/** @param {{ quick: boolean }} options */
+export function machine({ quick }) {
+  const date = new Date().toISOString().slice(0, 10);
+  const [cpu] = cpus();
+  const memory = Math.round(totalmem() / 1024 ** 3);
+  const settings = Object.entries(POSTGRES_SETTINGS).map(([name, value]) => `${name} ${value}`);
+  return [
+    `${date}, ${quick ? 'quick run' : 'full run'}: ${cpus().length} x ${cpu?.model.trim() ?? 'unknown'}, ${memory} GB, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`,
+    `PostgreSQL: ${settings.join(', ')}; all else as it comes`,
+  ].join('\n');
+}
+
 /** The first metric with its spread, and the medians of the others. @param {Outcome} outcome */
 export function outcomeTable(outcome) {
   const systems = Object.keys(outcome.numbers);
   const metrics = [...new Set(systems.flatMap((system) => Object.keys(outcome.numbers[system]?.[0] ?? {})))];
   const [main = '', ...others] = metrics;
   const rows = systems.map((system) => {
-    const values = (outcome.numbers[system] ?? []).map((one) => one[main] ?? null);
-    const { median, min, max } = spread(values.filter((one) => one !== null));
+    const values = (outcome.numbers[system] ?? [])
+      .map((one) => one[main] ?? null)
+      .filter((one) => one !== null);
+    const { median = null, min = null, max = null } = values.length === 0 ? {} : spread(values);
     const rest = others.map((metric) => short(medianOf(outcome, system, metric)));
     return [system, short(median), `${short(min)} - ${short(max)}`, ...rest];
   });
@@ -42,10 +58,11 @@ export function rowTable(rows) {
   return columns([head, ...lines]).join('\n');
 }
 
-/** What each system of a run keeps, and what it does not. @param {ReadonlySet<string>} systems */
-export function keepings(systems) {
+/** What each system of a run keeps, and what it does not. @param {readonly Outcome[]} outcomes */
+export function keepings(outcomes) {
+  const names = new Set(outcomes.flatMap(({ numbers }) => Object.keys(numbers)));
   return Object.entries(SYSTEMS)
-    .filter(([name]) => systems.has(name))
+    .filter(([name]) => names.has(name))
     .map(([name, { keeps, lacks }]) => `${name}: keeps ${keeps}${lacks === '' ? '' : `; not ${lacks}`}`)
     .join('\n');
 }

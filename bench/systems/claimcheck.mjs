@@ -6,8 +6,9 @@ import { z } from 'zod';
 
 /** @import { OpenOptions, Run, System } from '../types.ts' */
 
-/** @type {typeof import('../../src/index.ts')} */
-const { defineWorkflow, openClaimcheck } = await import(new URL('../../dist/index.js', import.meta.url).href);
+const { defineWorkflow, openClaimcheck } = /** @type {typeof import('../../src/index.ts')} */ (
+  await import(new URL('../../dist/index.js', import.meta.url).href)
+);
 
 const IN_FLIGHT = 1000;
 const SHORTEST_LEASE_MS = 500;
@@ -23,7 +24,9 @@ export async function open({ url, directory, inFlight = IN_FLIGHT, recovery = 'd
     input: z.object({ text: z.string(), sentMs: z.number().optional() }),
     output: z.object({ summary: z.string() }).nullable(),
     run: async ({ input: { text, sentMs } }) =>
-      /** @type {{ summary: string } | null} */ (await run(sentMs === undefined ? { text } : { text, sentMs })),
+      /** @type {{ summary: string } | null} */ (
+        await run(sentMs === undefined ? { text } : { text, sentMs })
+      ),
   });
   const claimcheck = await openClaimcheck({
     dataDir: directory,

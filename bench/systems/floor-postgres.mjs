@@ -4,7 +4,7 @@
  * transition, which is the least that a history can cost. No leases, no retries, no results; nothing is recovered.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import { Pool } from 'pg';
 
 /** @import { OpenOptions, Payload, System } from '../types.ts' */
 
@@ -33,7 +33,7 @@ const WITH_EVENTS = {
 
 /** @param {OpenOptions & { events?: boolean }} options @returns {Promise<System>} */
 export async function open({ url, events = false }) {
-  const pool = new pg.Pool({ connectionString: url ?? '', max: CONNECTIONS });
+  const pool = new Pool({ connectionString: url ?? '', max: CONNECTIONS });
   await pool.query(TABLES);
   const statements = events ? WITH_EVENTS : PLAIN;
   /** @type {(name: keyof typeof PLAIN, values: unknown[]) => Promise<[string, string][]>} */

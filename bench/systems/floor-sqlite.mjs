@@ -30,7 +30,9 @@ export async function open({ directory }) {
   take.setReturnArrays(true);
   const end = db.prepare('UPDATE queue SET finished_at = ? WHERE id = ?');
   const log = db.prepare('INSERT INTO events (job, type, at) VALUES (?, ?, ?)');
-  const left = db.prepare('SELECT count(*) AS count FROM (SELECT 1 FROM queue WHERE taken_at IS NULL LIMIT 1)');
+  const left = db.prepare(
+    'SELECT count(*) AS count FROM (SELECT 1 FROM queue WHERE taken_at IS NULL LIMIT 1)',
+  );
   const stopping = new AbortController();
 
   /** @template T @param {() => T} body */
@@ -45,7 +47,8 @@ export async function open({ directory }) {
   const insert = (payloads) =>
     write(() => {
       const now = Date.now();
-      for (const payload of payloads) log.run(add.run(JSON.stringify(payload)).lastInsertRowid, 'queued', now);
+      for (const payload of payloads)
+        log.run(add.run(JSON.stringify(payload)).lastInsertRowid, 'queued', now);
     });
 
   const claim = () =>
@@ -72,7 +75,9 @@ export async function open({ directory }) {
       const jobs = claim();
       for (const [, payload] of jobs) run(/** @type {Payload} */ (JSON.parse(payload)));
       if (jobs.length > 0) complete(jobs);
-      await new Promise((resolve) => (jobs.length > 0 ? setImmediate(resolve) : setTimeout(resolve, IDLE_MS)));
+      await new Promise((resolve) =>
+        jobs.length > 0 ? setImmediate(resolve) : setTimeout(resolve, IDLE_MS),
+      );
     }
   }
 

@@ -3,10 +3,10 @@
  * completions that share a statement. The page measures with `localQueue: { size: 500 }`, `concurrentJobs: 24` and a batch delay of 0; of
  * the sizes tried here (100, 500, 1000, 2000) a local queue of 1000 was the fastest.
  */
-import pg from 'pg';
+import { Client } from 'pg';
 import { peer } from './peer.mjs';
 
-/** @import { OpenOptions, Payload, Run, System } from '../types.ts' */
+/** @import { OpenOptions, Payload, System } from '../types.ts' */
 
 /**
  * @typedef {{ release(): Promise<void>, migrate(): Promise<void>,
@@ -39,7 +39,7 @@ export async function open({ url, inFlight = 24 }) {
   };
   const utils = await makeWorkerUtils({ preset });
   await utils.migrate();
-  const client = new pg.Client({ connectionString: url ?? '' });
+  const client = new Client({ connectionString: url ?? '' });
   await client.connect();
   /** @type {Runner | null} */
   let runner = null;

@@ -91,18 +91,21 @@ function packagesOf(lockfile) {
   return packages ?? {};
 }
 
-/** @returns {Installed} */
-function look() {
+/**
+ * @param {string} home where package-lock.json is
+ * @returns {Installed}
+ */
+function look(home) {
   return {
-    lockfile: readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
-    tree: readIfThere(join(ROOT, 'node_modules', '.package-lock.json')),
-    stamp: readIfThere(stampPath()),
+    lockfile: readFileSync(join(home, 'package-lock.json'), 'utf8'),
+    tree: readIfThere(join(home, 'node_modules', '.package-lock.json')),
+    stamp: readIfThere(stampPath(home)),
     runtime: RUNTIME,
   };
 }
 
-export function isInstalled() {
-  return installState(look()) === 'ready';
+export function isInstalled(home = ROOT) {
+  return installState(look(home)) === 'ready';
 }
 
 /**
@@ -110,18 +113,21 @@ export function isInstalled() {
  *
  * @param {(line: string) => void} say
  */
-export async function ensureInstalled(say) {
-  const state = installState(look());
-  if (state === 'install' && !(await install(say))) return false;
-  if (state !== 'ready') writeFileSync(stampPath(), installStamp(look()));
+export async function ensureInstalled(say, home = ROOT) {
+  const state = installState(look(home));
+  if (state === 'install' && !(await install(say, home))) return false;
+  if (state !== 'ready') writeFileSync(stampPath(home), installStamp(look(home)));
   return true;
 }
 
-/** @param {(line: string) => void} say */
-async function install(say) {
-  say('Installing packages (npm ci) ...');
+/**
+ * @param {(line: string) => void} say
+ * @param {string} home
+ */
+async function install(say, home) {
+  say(`Installing packages (npm ci${home === ROOT ? '' : ` in ${basename(home)}`}) ...`);
   const started = performance.now();
-  const ran = await npm(['ci', '--include=dev', '--no-audit', '--no-fund']);
+  const ran = await npm(['ci', '--include=dev', '--no-audit', '--no-fund'], home);
   if (ran === undefined) {
     say(
       'npm was not found. It comes with Node: install Node from https://nodejs.org, or add npm to the PATH.',
@@ -149,17 +155,18 @@ async function install(say) {
  * Undefined when there is no npm.
  *
  * @param {string[]} args
+ * @param {string} cwd
  */
-async function npm(args) {
+async function npm(args, cwd) {
   // npm tells its scripts where it is; another package manager would name itself here.
   const itself = process.env['npm_execpath'] ?? '';
   if (basename(itself) === 'npm-cli.js' && existsSync(itself)) {
-    return await run(process.execPath, [itself, ...args], { capture: true });
+    return await run(process.execPath, [itself, ...args], { capture: true, cwd });
   }
   // On Windows npm is npm.cmd, which only a shell runs.
   const shell = process.platform === 'win32';
   try {
-    return await run('npm', args, { capture: true, shell });
+    return await run('npm', args, { capture: true, shell, cwd });
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
@@ -180,8 +187,9 @@ function excerpt(output) {
   return shown.map((line) => `  ${line}`).join('\n');
 }
 
-function stampPath() {
-  return join(ROOT, 'node_modules', '.claimcheck-installed');
+/** @param {string} home */
+function stampPath(home) {
+  return join(home, 'node_modules', '.claimcheck-installed');
 }
 
 /** @param {string} path */

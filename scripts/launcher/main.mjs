@@ -1,8 +1,9 @@
+import { join } from 'node:path';
 import { build, withBuildLock } from '../build.mjs';
 import { isBuilt } from './build-stamp.mjs';
 import { check } from './check.mjs';
 import { ensureInstalled, isInstalled } from './install.mjs';
-import { ROOT, toolScript } from './paths.mjs';
+import { BENCH, ROOT, toolScript } from './paths.mjs';
 import { runNode } from './run.mjs';
 
 /**
@@ -16,6 +17,7 @@ const COMMANDS = {
   // Some tests start processes from dist.
   test: { needsBuild: true, run: (args) => foreground(toolScript('vitest', 'vitest'), 'run', ...args) },
   check: { needsBuild: false, run: check },
+  bench: { needsBuild: true, run: bench },
 };
 
 /**
@@ -45,6 +47,16 @@ async function prepare(needsBuild) {
     if (!(await ensureInstalled(say))) return false;
     return !needsBuild || isBuilt(ROOT) || (await buildAloud());
   });
+}
+
+/**
+ * What cannot be installed cannot be measured; the bench says so, and goes on with the rest.
+ *
+ * @param {readonly string[]} args
+ */
+async function bench(args) {
+  if (!isInstalled(BENCH)) await withBuildLock(() => ensureInstalled(say, BENCH));
+  return await foreground(join(BENCH, 'main.mjs'), ...args);
 }
 
 async function buildAloud() {

@@ -3,6 +3,9 @@ import { join, resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
+/** A package of its own, whose packages only the bench installs: what Claimcheck is measured against. */
+export const BENCH = join(ROOT, 'bench');
+
 /**
  * The script behind a package's command. Tools are run by `node <script>` rather than through
  * node_modules/.bin, which on Windows holds shell scripts.

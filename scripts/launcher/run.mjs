@@ -14,16 +14,16 @@ const PARENT = process.ppid;
  */
 
 /**
- * Runs a command in the clone's root and passes signals on to it. Rejects when it cannot start.
+ * Runs a command, in the clone's root by default, and passes signals on to it. Rejects when it cannot start.
  *
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ capture?: boolean, shell?: boolean }} [options]
+ * @param {{ capture?: boolean, shell?: boolean, cwd?: string }} [options]
  * @returns {Promise<Ran>}
  */
-export function run(command, args, { capture = false, shell = false } = {}) {
+export function run(command, args, { capture = false, shell = false, cwd = ROOT } = {}) {
   const child = spawn(command, args, {
-    cwd: ROOT,
+    cwd,
     shell,
     stdio: capture ? ['ignore', 'pipe', 'pipe'] : 'inherit',
   });

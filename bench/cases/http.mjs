@@ -1,0 +1,87 @@
+/**
+ * The API on a socket: jobs handed in over 50 connections, and the status of 1,000 jobs asked for by 1,000 pollers as fast as they are
+ * answered, while 1,000 others follow their events; against a bare Hono server that answers the same requests from memory.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { startBare, startOurs } from '../http/servers.mjs';
+import { nowMs } from '../lib/clock.mjs';
+import { watchCpu } from '../lib/processes.mjs';
+import { track } from '../lib/started.mjs';
+
+/** @import { Ground } from '../lib/places.mjs' */
+/** @import { Numbers } from '../lib/race.mjs' */
+/** @import { Load, Served } from '../http/load.mjs' */
+
+const LOAD = join(import.meta.dirname, '..', 'http', 'load.mjs');
+const CALLERS = 50;
+
+/**
+ * @param {Ground} ground
+ * @param {'ours' | 'bare'} which
+ * @param {{ kind: 'post' | 'get', warmMs: number, ms: number, clients: number }} options
+ * @returns {Promise<Numbers>}
+ */
+export async function overHttp({ place }, which, { kind, clients, warmMs, ms }) {
+  const { url, keys, pid, stop } = await (which === 'ours' ? startOurs(place) : startBare());
+  try {
+    const ids = kind === 'get' ? await handIn(url, keys[0] ?? '', clients) : [];
+    const posters = kind === 'post' ? clients : 0;
+    const cpu = watchCpu(pid);
+    const fromMs = nowMs();
+    const served = await serve({ url, keys, posters, polled: ids, streamed: ids, warmMs, ms });
+    cpu.stop();
+    if (served.unexpected > 0) throw new Error(`${served.unexpected} answers were not what was asked for`);
+    const cpuMs = cpu.between(fromMs, nowMs());
+    return {
+      'requests/s': served.requests / served.seconds,
+      'p50 ms': served.p50,
+      'p99 ms': served.p99,
+      'server cpu s': cpuMs === null ? null : cpuMs / 1000,
+    };
+  } finally {
+    await stop();
+  }
+}
+
+/** @param {Load} load @returns {Promise<Served>} */
+async function serve(load) {
+  const child = track(fork(LOAD, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
+  const answer = once(child, 'message');
+  child.send(load);
+  const ended = once(child, 'exit').then(() => [
+    { error: 'the clients of the HTTP case ended by themselves' },
+  ]);
+  const [{ result, error }] = /** @type {[{ result?: Served, error?: string }]} */ (
+    await Promise.race([answer, ended])
+  );
+  child.kill('SIGKILL');
+  if (result === undefined) throw new Error(error);
+  return result;
+}
+
+/**
+ * The ids of so many jobs that wait.
+ *
+ * @param {string} url
+ * @param {string} key
+ * @param {number} jobs
+ */
+async function handIn(url, key, jobs) {
+  const request = {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ workflow: 'demo', input: { mode: 'success' } }),
+  };
+  /** @type {string[]} */
+  const ids = [];
+  const caller = async () => {
+    for (let left = jobs / CALLERS; left > 0; left -= 1) {
+      const answer = await (await fetch(`${url}/ai-jobs`, request)).json();
+      ids.push(/** @type {{ job_id: string }} */ (answer).job_id);
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, caller));
+  return ids;
+}

@@ -1,0 +1,49 @@
+/**
+ * Thousands of attempts at once in one process, each of which only waits, as a call of a model does: how long the whole takes, and what
+ * it costs to wait.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { told, withDrivers } from '../lib/child.mjs';
+import { nowMs } from '../lib/clock.mjs';
+import { watchCpu } from '../lib/processes.mjs';
+import { watchWrites } from '../lib/writes.mjs';
+
+/** @import { Ground } from '../lib/places.mjs' */
+/** @import { Numbers } from '../lib/race.mjs' */
+
+/** Writes are counted while all wait: so long after the first one began, and for so long. */
+const SETTLE_MS = 1500;
+const WATCH_MS = 3000;
+
+/**
+ * @param {Ground} ground
+ * @param {string} system
+ * @param {{ jobs: number, ms: number }} options
+ * @returns {Promise<Numbers>}
+ */
+export async function inFlight({ place, serverPid, settle }, system, { jobs, ms }) {
+  await withDrivers(system, [place], (stocker) => stocker.stock({ jobs }));
+  await settle();
+  return withDrivers(system, [{ ...place, inFlight: jobs }], async (worker) => {
+    const writes = watchWrites(place);
+    const server = watchCpu(serverPid);
+    const fromMs = nowMs();
+    await worker.work({ job: 'sleep', ms });
+    await told([worker], ([counts]) => (counts?.begun ?? 0) > 0);
+    await sleep(SETTLE_MS);
+    await writes.begin();
+    await sleep(WATCH_MS);
+    const written = await writes.end();
+    await told([worker], ([counts]) => (counts?.ran ?? 0) >= jobs);
+    const toMs = await worker.drained();
+    const { marks, peakMb } = await worker.report();
+    server.stop();
+    const clientMs = (marks.at(-1)?.cpuMs ?? 0) - (marks[0]?.cpuMs ?? 0);
+    return {
+      'wall s': (toMs - fromMs) / 1000,
+      'cpu s': (clientMs + (server.between(fromMs, toMs) ?? 0)) / 1000,
+      'peak MB': peakMb,
+      'writes/s': written === null ? null : (1000 * written) / WATCH_MS,
+    };
+  });
+}

@@ -1,0 +1,78 @@
+/** One run of the bench: what its cases are given, and what came of them. */
+import { GOALS } from '../goals.mjs';
+import { SYSTEMS } from '../systems/index.mjs';
+import { NOISE, judge } from './judge.mjs';
+import { run } from './race.mjs';
+import { outcomeTable } from './report.mjs';
+import { killAll } from './started.mjs';
+
+/** @import { Bench } from '../cases/index.mjs' */
+/** @import { Row } from './judge.mjs' */
+/** @import { Places } from './places.mjs' */
+/** @import { Outcome } from './race.mjs' */
+
+const LIMIT_MS = { quick: 60_000, full: 900_000 };
+/** Seconds after which a quick run, which has to end in time, goes on with one round of everything, and then without peers. */
+const LATE = { oneRound: 240, noPeers: 330 };
+
+/**
+ * @param {object} options
+ * @param {boolean} options.quick
+ * @param {readonly string[] | null} options.systems those that take part; null for all
+ * @param {Places} options.places
+ * @param {(line: string) => void} options.say what is under way
+ * @param {(text: string) => void} options.print what came of it
+ * @returns {Bench & { rows: Row[], outcomes: Outcome[], seconds: () => number }}
+ */
+export function createBench({ quick, systems, places, say, print }) {
+  const startedMs = performance.now();
+  const seconds = () => (performance.now() - startedMs) / 1000;
+  /** @type {Row[]} */
+  const rows = [];
+  /** @type {Outcome[]} */
+  const outcomes = [];
+  const includes = (/** @type {string} */ runner) => systems?.includes(runner.split(',')[0] ?? '') ?? true;
+  const isPeer = (/** @type {string} */ runner) => SYSTEMS[runner]?.kind === 'peer';
+
+  /** @param {string} runner */
+  function rounds(runner) {
+    const { share, store } = SYSTEMS[runner] ?? {};
+    if (!quick) return share === undefined ? 5 : 3;
+    return share !== undefined || store === 'redis' ? 1 : 2;
+  }
+
+  /** @param {(runner: string) => number} wanted */
+  const inTime = (wanted) => (/** @type {string} */ runner) => {
+    if (quick && seconds() > LATE.noPeers && isPeer(runner)) return 0;
+    if (quick && seconds() > LATE.oneRound) return 1;
+    return wanted(runner);
+  };
+
+  return {
+    places,
+    quick,
+    includes,
+    rows,
+    outcomes,
+    seconds,
+    async race(wanted, judged) {
+      const race = { rounds, limitMs: quick ? LIMIT_MS.quick : LIMIT_MS.full, ...wanted };
+      const runners = Object.fromEntries(
+        Object.entries(wanted.runners).filter(([runner]) => includes(runner)),
+      );
+      const outcome = await run(
+        { ...race, runners, rounds: inTime(race.rounds) },
+        { mayFail: isPeer, giveUp: killAll, say: (line) => say(`${Math.round(seconds())} s: ${line}`) },
+      );
+      outcomes.push(outcome);
+      print(outcomeTable(outcome));
+      for (const { metrics, as = outcome.name, ...sides } of judged) {
+        const options = { goals: GOALS, noise: quick ? NOISE : 0 };
+        for (const metric of metrics) {
+          const row = judge({ ...outcome, name: as }, sides, { metric, ...options });
+          if (row !== null) rows.push(row);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/** The bench as a whole: what it would run, and one small case of it that is run. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Bench } from '../../bench/cases/index.mjs';
+import { CASES } from '../../bench/cases/index.mjs';
+import { fillAndDrain } from '../../bench/cases/drain.mjs';
+import { GOALS } from '../../bench/goals.mjs';
+import { readOptions } from '../../bench/lib/options.mjs';
+import { openPlaces } from '../../bench/lib/places.mjs';
+import { SYSTEMS } from '../../bench/systems/index.mjs';
+
+const STORES = ['postgres', 'sqlite'] as const;
+type Judged = Parameters<Bench['race']>[1][number];
+
+/** Every race that a run has, without any measurement. */
+async function racesOf(quick: boolean) {
+  const races: { name: string; store: string; runners: string[]; judged: Judged[] }[] = [];
+  const bench: Bench = {
+    quick,
+    includes: () => false,
+    places: {
+      within: (_system, body) =>
+        body({ place: { url: null, directory: '' }, serverPid: null, settle: async () => {} }),
+      close: async () => {},
+    },
+    async race({ name, store, runners }, judged) {
+      races.push({ name, store, runners: Object.keys(runners), judged });
+    },
+  };
+  for (const run of Object.values(CASES)) for (const store of STORES) await run(bench, store);
+  return races;
+}
+
+describe.each([
+  { kind: 'quick', quick: true },
+  { kind: 'full', quick: false },
+])('a $kind run', ({ quick }) => {
+  test('judges every goal', async () => {
+    const judged = (await racesOf(quick)).flatMap(({ name, store, judged: sides }) =>
+      sides.flatMap(({ as = name, metrics }) => metrics.map((metric) => `${as}, ${store}, ${metric}`)),
+    );
+    for (const goal of GOALS) expect(judged).toContain(`${goal.case}, ${goal.store}, ${goal.metric}`);
+  });
+
+  test('compares only what it runs', async () => {
+    for (const { runners, judged } of await racesOf(quick)) {
+      for (const { ours, peers, floor } of judged) {
+        const named = [ours, ...peers, ...(typeof floor === 'string' ? [floor] : [])];
+        expect(runners).toEqual(expect.arrayContaining(named));
+      }
+    }
+  });
+});
+
+test('every system has its program, and says what it keeps', () => {
+  for (const { module, keeps } of Object.values(SYSTEMS)) {
+    expect(existsSync(join(import.meta.dirname, '../../bench/systems', module))).toBe(true);
+    expect(keeps).not.toBe('');
+  }
+});
+
+describe('the command line', () => {
+  test('runs everything when it is not told otherwise', () => {
+    const { quick, json, cases, stores, systems } = readOptions([]);
+    expect({ quick, json, stores, systems }).toEqual({
+      quick: false,
+      json: null,
+      stores: STORES,
+      systems: null,
+    });
+    expect(cases).toEqual(Object.values(CASES));
+  });
+
+  test('takes names of cases, stores and systems', () => {
+    const args = [
+      '--quick',
+      '--json',
+      'a.json',
+      '--case',
+      'drain',
+      '--store',
+      'sqlite',
+      '--systems',
+      'plainjob,dbos',
+    ];
+    const { cases, ...options } = readOptions(args);
+    expect(options).toEqual({
+      quick: true,
+      json: 'a.json',
+      jsonOfAll: 'a.all.json',
+      stores: ['sqlite'],
+      systems: ['dbos', 'plainjob'],
+    });
+    expect(cases).toEqual([CASES['drain']]);
+  });
+
+  test('says what it knows where a name is none of them', () => {
+    expect(() => readOptions(['--store', 'mysql'])).toThrow(
+      '--store takes postgres, sqlite; mysql is none of them',
+    );
+  });
+});
+
+test.each(['claimcheck-sqlite', 'floor-sqlite'])('%s drains a small queue', async (system) => {
+  const places = await openPlaces();
+  try {
+    const numbers = await places.within(system, (ground) =>
+      fillAndDrain(ground, system, { jobs: 300, processes: 2 }),
+    );
+    expect(numbers['jobs/s']).toBeGreaterThan(0);
+    expect(numbers['cpu us/job']).toBeGreaterThan(0);
+  } finally {
+    await places.close();
+  }
+});
