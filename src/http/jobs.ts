@@ -203,6 +203,7 @@ const cancel = endpoint({
       'request_timeout',
       'too_large',
       'unsupported_media_type',
+      'storage_full',
     ],
   },
   async handle({ caller, id, body }, { engine }) {
@@ -228,6 +229,7 @@ const replay = endpoint({
       'request_timeout',
       'too_large',
       'unsupported_media_type',
+      'storage_full',
     ],
   },
   async handle({ caller, id, body }, surface) {

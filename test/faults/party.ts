@@ -1,5 +1,5 @@
 /**
- * An API and workers of this process on the PostgreSQL of the tests. What its clients asked and were told is written down,
+ * An API and workers of this process on a store that meets with a fault. What its clients asked and were told is written down,
  * as are the lines of its log and the moves that it told of, and in the end the checker reads the store against them.
  */
 import { createHash } from 'node:crypto';
@@ -39,8 +39,9 @@ export interface Reply {
 }
 
 interface PartyOptions {
-  url: string;
-  schema: string;
+  /** Without one, the store is embedded in `dataDir`. */
+  url?: string;
+  schema?: string;
   workflows: WorkflowDefinition[];
   /** Shared by processes that read each other's files. */
   dataDir?: string;
@@ -54,11 +55,17 @@ export class Party {
   readonly #notes: { lines: string[]; moved: Moved[] };
 
   /** Open until the test ends. */
-  static async open({ url, schema, workflows, dataDir, leaseMs = LEASE_MS }: PartyOptions): Promise<Party> {
+  static async open({
+    url,
+    schema = 'claimcheck',
+    workflows,
+    dataDir,
+    leaseMs = LEASE_MS,
+  }: PartyOptions): Promise<Party> {
     const notes = { lines: [] as string[], moved: [] as Moved[] };
     const parts = await openParts({
       dataDir: dataDir ?? (await tempDir()),
-      database: { url, schema },
+      database: url === undefined ? null : { url, schema },
       workflows,
       model: noModel,
       telemetry: telemetryOf(notes),
