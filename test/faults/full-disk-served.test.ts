@@ -73,7 +73,7 @@ it.skipIf(skipped !== '')(
     const blobs = await openFileBlobs({ dir: join(dataDir, 'blobs') });
     const judgement = await judge({ store, blobs, clients: clients.log, quietSince });
     expect(report(judgement.violations)).toBe('');
-  expect(judgement.recovered).toBe(0); // no worker lost its session over it
+    expect(judgement.recovered).toBe(0); // no worker lost its session over it
     expect(
       api
         .stderr()

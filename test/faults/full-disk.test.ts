@@ -4,7 +4,7 @@
  */
 import { chownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type * as sqlite from '@photostructure/sqlite';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { defineWorkflow } from '../../src/index.ts';
@@ -16,9 +16,9 @@ import { NO_SMALL_DISK, smallDisk } from '../support/small-disk.ts';
 import { judged, Party } from './party.ts';
 
 /** The connections that stores of this test have made: the limit of a file's pages is each one's own. */
-const databases = vi.hoisted((): DatabaseSyncInstance[] => []);
+const databases = vi.hoisted((): sqlite.DatabaseSyncInstance[] => []);
 vi.mock('@photostructure/sqlite', async (original) => {
-  const driver = await original<typeof import('@photostructure/sqlite')>();
+  const driver = await original<typeof sqlite>();
   class Remembered extends driver.DatabaseSync {
     constructor(...args: ConstructorParameters<typeof driver.DatabaseSync>) {
       super(...args);

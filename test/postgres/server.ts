@@ -181,7 +181,7 @@ async function end(postmaster: ChildProcess, signal: NodeJS.Signals): Promise<vo
   await gone;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
