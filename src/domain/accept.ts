@@ -19,6 +19,11 @@ export interface NewJob {
   runAt: number | null;
   priority: number;
   labels: Readonly<Record<string, string>>;
+}
+
+/** One caller's jobs, of one tenant: all of them are accepted, or none. */
+export interface NewRequest {
+  jobs: readonly NewJob[];
   /** Set where the caller wants the same answer for the same request. */
   idempotency: { key: string; requestSha256: string } | null;
 }

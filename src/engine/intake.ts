@@ -1,6 +1,6 @@
 /** Intake: a request is checked as a whole, and only then becomes durable. */
 import { hash } from 'node:crypto';
-import type { NewJob } from '../domain/accept.ts';
+import type { NewJob, NewRequest } from '../domain/accept.ts';
 import { canonicalJson, jsonIssue, pointer } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { ValidationIssue } from '../domain/record.ts';
@@ -34,18 +34,18 @@ const LABEL_KEY = /^[A-Za-z0-9._-]{1,64}$/;
 const LABEL_VALUE_LIMIT = 256;
 
 export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enqueueBatch'> {
-  const commit = groupCommit((requests: NewJob[][]) => deps.store.enqueue(requests), {
+  const commit = groupCommit((requests: NewRequest[]) => deps.store.enqueue(requests), {
     maxWeight: COMMIT_BYTES,
     maxWaiting: WAITING_BYTES,
-    weigh: (jobs) => jobs.reduce((bytes, { inputJson }) => bytes + JOB_BYTES + inputJson.length, 0),
+    weigh: ({ jobs }) => jobs.reduce((bytes, { inputJson }) => bytes + JOB_BYTES + inputJson.length, 0),
   });
 
   async function write(
-    jobs: NewJob[],
+    request: NewRequest,
     at: (index: number) => string,
     tx?: unknown,
   ): Promise<Result<Ticket[]>> {
-    const written = await (tx === undefined ? commit(jobs) : writeWithin(deps.store, tx, jobs));
+    const written = await (tx === undefined ? commit(request) : writeWithin(deps.store, tx, request));
     if (written.outcome !== 'accepted') return refusedByStore(written, at);
     if (tx === undefined) deps.announce(written.moved); // what its caller may still undo is not told of
     return ok(written.jobIds.map((jobId) => ({ jobId, status: 'queued' })));
@@ -53,36 +53,31 @@ export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enq
 
   return {
     async enqueue(caller, request, options = {}) {
-      const key = idempotency(options.idempotencyKey, request, '');
-      const job = await check(deps, caller, request, '', key);
+      const job = await check(deps, caller, request, '');
       if (!job.ok) return job;
-      const tickets = await write([job.value], () => '', options.tx);
+      const idempotency = keyOf(options.idempotencyKey, request);
+      const tickets = await write({ jobs: [job.value], idempotency }, () => '', options.tx);
       return tickets.ok ? ok(tickets.value[0] as Ticket) : tickets;
     },
 
     async enqueueBatch(caller, requests, options = {}) {
       const at = (index: number) => `/jobs/${index}`;
       const checks = await Promise.all(
-        requests.map((request, index) => {
-          const key = idempotency(options.idempotencyKey, requests, index === 0 ? '' : `\n${index}`);
-          return check(deps, caller, request, at(index), key);
-        }),
+        requests.map((request, index) => check(deps, caller, request, at(index))),
       );
       const wrong = checks.filter((result) => !result.ok);
       if (wrong.length > 0) return mergeRefusals(wrong);
-      return write(
-        checks.flatMap((result) => (result.ok ? result.value : [])),
-        at,
-      );
+      const jobs = checks.flatMap((result) => (result.ok ? result.value : []));
+      return write({ jobs, idempotency: keyOf(options.idempotencyKey, requests) }, at);
     },
   };
 }
 
-function writeWithin(store: JobStore, tx: unknown, jobs: NewJob[]): Promise<Enqueued> {
+function writeWithin(store: JobStore, tx: unknown, request: NewRequest): Promise<Enqueued> {
   if (store.enqueueWithin === undefined) {
     throw new TypeError('`tx` needs a store in PostgreSQL: the embedded store has no transactions to share');
   }
-  return store.enqueueWithin(tx, jobs);
+  return store.enqueueWithin(tx, request);
 }
 
 function mergeRefusals(refusals: Refused[]): Refused {
@@ -103,14 +98,11 @@ function refusedByStore(
   );
 }
 
-/**
- * Every job of a batch has an entry of its own, which stands for the whole batch: the first under the key itself, the others
- * behind a line break, which no caller's key can have.
- */
-function idempotency(key: string | undefined, request: JobRequest | JobRequest[], suffix: string) {
+/** A key stands for its request as a whole, a batch included. */
+function keyOf(key: string | undefined, request: JobRequest | JobRequest[]): NewRequest['idempotency'] {
   if (key === undefined) return null;
   const value = JSON.parse(JSON.stringify(request)) as JsonValue;
-  return { key: `${key}${suffix}`, requestSha256: sha256(canonicalJson(value)) };
+  return { key, requestSha256: sha256(canonicalJson(value)) };
 }
 
 async function check(
@@ -118,7 +110,6 @@ async function check(
   { tenant }: Caller,
   request: JobRequest,
   root: string,
-  key: NewJob['idempotency'],
 ): Promise<Result<NewJob>> {
   const workflow = deps.workflows.find(request.workflow, request.version);
   if (workflow === null) return unknownWorkflow(deps.workflows, request, root);
@@ -148,7 +139,6 @@ async function check(
     runAt: request.runAt ?? null,
     priority,
     labels,
-    idempotency: key,
   });
 }
 

@@ -22,7 +22,7 @@ export interface EngineSettings {
   maxOutputBytes: number;
   /** Artifacts and evidence up to this many bytes are rows of the store. */
   inlineBytes: number;
-  /** How long an idempotency key is kept after its job ended. */
+  /** How long an idempotency key is kept after the last job of its request ended. */
   idempotencyMs: number;
   caps: LimitPolicy;
   backoff: Backoff;

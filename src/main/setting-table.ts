@@ -251,7 +251,7 @@ export const SETTINGS = {
     max: 365 * DAY_MS,
     unit: 'ms',
     group: 'limits',
-    doc: 'How long an idempotency key is kept after its job ended.',
+    doc: 'How long an idempotency key is kept after its job, or the last job of its batch, ended.',
   },
 
   logLevel: {

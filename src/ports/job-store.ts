@@ -7,7 +7,7 @@
  * changed, or the caller cannot know: a settlement may be sent again, since its token is spent by the first), and
  * with `StorageFullError` where the disk is full.
  */
-import type { NewJob } from '../domain/accept.ts';
+import type { NewRequest } from '../domain/accept.ts';
 import type { Command, Refusal, ReplayCommand } from '../domain/decide.ts';
 import type { ErrorCode } from '../domain/failures.ts';
 import type { JsonValue } from '../domain/json.ts';
@@ -88,7 +88,7 @@ export type Enqueued =
       repeated: boolean;
       moved: Moved[];
     }
-  | { outcome: 'idempotency_key_reused'; index: number }
+  | { outcome: 'idempotency_key_reused' }
   | { outcome: 'invalid'; index: number; issues: ValidationIssue[] };
 
 export type Acted =
@@ -112,17 +112,17 @@ export interface Swept {
 
 export interface JobStore {
   /**
-   * Writes jobs with their first event. Each inner array is one caller's: all of its jobs or none, and the
-   * other callers' are not touched by its refusal. A known idempotency key with the same request digest answers with the first
-   * job's id and writes nothing.
+   * Writes jobs with their first event. Each request is one caller's: all of its jobs or none, and the other callers' are not
+   * touched by its refusal. A known idempotency key with the same request digest answers with the first request's jobs and
+   * writes nothing. It is known until some time after the last of them has ended (see `sweep`).
    */
-  enqueue(requests: NewJob[][]): Promise<Enqueued[]>;
+  enqueue(requests: readonly NewRequest[]): Promise<Enqueued[]>;
 
   /**
    * Writes one caller's jobs within the caller's own transaction, where the store has transactions to share: they are there
    * once it commits, and never where it does not. `tx` is what the store's own driver calls a client.
    */
-  enqueueWithin?(tx: unknown, jobs: NewJob[]): Promise<Enqueued>;
+  enqueueWithin?(tx: unknown, request: NewRequest): Promise<Enqueued>;
 
   /** Registers a worker's boot. Its lease lasts `leaseMs` from each renewal by the store's clock. */
   openSession(params: { session: string; worker: string; host: string; leaseMs: number }): Promise<void>;
@@ -180,7 +180,7 @@ export interface JobStore {
   /**
    * What time does to jobs: waiting ones past their deadline die, due ones become claimable, attempts past their hard
    * stop (timeout or deadline, plus `graceMs`) are settled, and, where `reap` is set, sessions past their expiry are reaped and
-   * their jobs recovered. Idempotency keys of jobs that ended `idempotencyMs` ago are forgotten.
+   * their jobs recovered. Idempotency keys whose last job ended `idempotencyMs` ago are forgotten.
    * `jitter` is uniform in [0, 1) for each retry.
    */
   sweep(params: {

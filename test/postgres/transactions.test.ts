@@ -1,10 +1,11 @@
 /** Jobs that are written within the caller's own transaction. */
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { NewJob, NewRequest } from '../../src/domain/accept.ts';
 import type { Enqueued } from '../../src/ports/job-store.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { openPostgresStore } from '../../src/stores/postgres/store.ts';
-import { Fixture, TENANT } from '../../src/testkit/store/fixture.ts';
+import { accepted, Fixture, TENANT } from '../../src/testkit/store/fixture.ts';
 import { RULES } from '../../src/testkit/store/sqlite.ts';
 import { databaseUrl, dropSchema, newSchema, withClient } from './database.ts';
 
@@ -39,8 +40,8 @@ afterEach(async () => {
   await dropSchema(schema);
 });
 
-async function within(jobs: ReturnType<Fixture['newJob']>[]): Promise<Enqueued> {
-  const answer = await store.jobs.enqueueWithin?.(client, jobs);
+async function within(jobs: NewJob[], idempotency: NewRequest['idempotency'] = null): Promise<Enqueued> {
+  const answer = await store.jobs.enqueueWithin?.(client, { jobs, idempotency });
   if (answer === undefined) throw new Error('this store has no transactions to share');
   return answer;
 }
@@ -68,13 +69,12 @@ it('a job is there with the commit, and not before', async () => {
 });
 
 it('a job is never there where the transaction is rolled back, and its key is free', async () => {
-  const job = f.newJob({ idempotency: KEY });
+  const job = f.newJob();
   await client.query('BEGIN');
-  await within([job]);
+  await within([job], KEY);
   await client.query('ROLLBACK');
   expect(await f.statusOf(job.jobId)).toBeUndefined();
-  const [again] = await store.jobs.enqueue([[f.newJob({ idempotency: KEY })]]);
-  expect(again).toMatchObject({ outcome: 'accepted', repeated: false });
+  expect(await f.keyed(KEY, {})).toMatchObject({ outcome: 'accepted', repeated: false });
 });
 
 it('workers hear of it after the commit', async () => {
@@ -97,30 +97,30 @@ it('a refusal writes nothing, and the transaction goes on', async () => {
 });
 
 it('a known key answers with its job', async () => {
-  const jobId = await f.enqueueOne({ idempotency: KEY });
+  const { jobIds } = accepted(await f.keyed(KEY, {}));
   await client.query('BEGIN');
-  expect(await within([f.newJob({ idempotency: KEY })])).toMatchObject({ repeated: true, jobIds: [jobId] });
+  expect(await within([f.newJob()], KEY)).toMatchObject({ repeated: true, jobIds });
   await client.query('COMMIT');
 });
 
 it('of two that write the same key at the same time, the second waits and repeats the first', async () => {
-  const job = f.newJob({ idempotency: KEY });
+  const job = f.newJob();
   await client.query('BEGIN');
-  await within([job]);
-  const second = store.jobs.enqueue([[f.newJob({ idempotency: KEY })]]);
+  await within([job], KEY);
+  const second = f.keyed(KEY, {});
   await untilSomebodyWaits();
   await client.query('COMMIT');
-  expect(await second).toMatchObject([{ outcome: 'accepted', repeated: true, jobIds: [job.jobId] }]);
+  expect(await second).toMatchObject({ outcome: 'accepted', repeated: true, jobIds: [job.jobId] });
 });
 
 it('a transaction that meets a key of another, repeats it once that commits, and goes on', async () => {
   const other = new Client({ connectionString: await databaseUrl() });
   await other.connect();
-  const job = f.newJob({ idempotency: KEY });
+  const job = f.newJob();
   await other.query('BEGIN');
-  await store.jobs.enqueueWithin?.(other, [job]);
+  await store.jobs.enqueueWithin?.(other, { jobs: [job], idempotency: KEY });
   await client.query('BEGIN');
-  const second = within([f.newJob({ idempotency: KEY })]);
+  const second = within([f.newJob()], KEY);
   await untilSomebodyWaits();
   await other.query('COMMIT');
   expect(await second).toMatchObject({ repeated: true, jobIds: [job.jobId] });
@@ -129,6 +129,6 @@ it('a transaction that meets a key of another, repeats it once that commits, and
 });
 
 it('what is no client of a transaction is refused by name', async () => {
-  await expect(store.jobs.enqueueWithin?.({}, [f.newJob()])).rejects.toThrow('`tx`');
-  await expect(store.jobs.enqueueWithin?.(null, [f.newJob()])).rejects.toThrow('`tx`');
+  await expect(store.jobs.enqueueWithin?.({}, f.request(null, {}))).rejects.toThrow('`tx`');
+  await expect(store.jobs.enqueueWithin?.(null, f.request(null, {}))).rejects.toThrow('`tx`');
 });

@@ -59,7 +59,7 @@ describe('workers are told', () => {
     await f.enqueue({}, { workflow: 'a' }, { workflow: 'b' }, { priority: 7 });
     expect(await told()).toEqual(['ready']);
     await client.query('BEGIN');
-    await f.jobs.enqueueWithin?.(client, [f.newJob({ workflow: 'c' })]);
+    await f.jobs.enqueueWithin?.(client, f.request(null, { workflow: 'c' }));
     expect(heard).toEqual([]);
     await client.query('COMMIT');
     expect(await told()).toEqual(['ready']);

@@ -47,7 +47,6 @@ function newJob(number) {
     runAt: null,
     priority: 0,
     labels: {},
-    idempotency: null,
   };
 }
 
@@ -93,7 +92,7 @@ async function labour() {
   await jobs.openSession({ session: `ses_${name}`, worker: name, host: 'h', leaseMs: 60_000 });
   for (let number = 0; ; number += BATCH) {
     const wanted = Array.from({ length: BATCH }, (_, index) => newJob(number + index));
-    await jobs.enqueue(wanted.map((job) => [job]));
+    await jobs.enqueue(wanted.map((job) => ({ jobs: [job], idempotency: null })));
     await tell({ accepted: wanted.map((job) => job.jobId) });
     const claimed = await jobs.claim({ ...own, lanes: [LANE], limit: BATCH - 1 });
     const settled = await jobs.settle(claimed.jobs.map(completion));

@@ -7,7 +7,7 @@
  * of 0, and the statement that writes them adds its own time.
  */
 import { accept } from '../../domain/accept.ts';
-import type { Accepted, NewJob } from '../../domain/accept.ts';
+import type { Accepted, NewJob, NewRequest } from '../../domain/accept.ts';
 import type { Enqueued, JobStore } from '../../ports/job-store.ts';
 import { acceptedMove, repeated } from '../shared/accepting.ts';
 import type { KeyEntry } from '../shared/accepting.ts';
@@ -27,20 +27,24 @@ interface Checked {
   accepted: Accepted;
 }
 
-interface LookRow extends KeyEntry {
+interface LookRow {
   now: number;
+  /** Null where none of the keys is known. */
   tenant: string | null;
   name: string;
+  request_sha256: string;
+  job_ids: string[];
 }
 
 interface Look {
   /** Null where the jobs are alike at any time, and nobody looked. */
   now: number | null;
+  /** By `keyOf`. */
   found: Map<string, KeyEntry>;
 }
 
-/** One caller's jobs, before they are written. */
-type Answer = { refused: Enqueued } | { checked: Checked[] };
+/** One caller's request, before it is written. */
+type Answer = { refused: Enqueued } | { request: NewRequest; checked: Checked[] };
 
 export class Intake {
   readonly #context: StoreContext;
@@ -54,18 +58,18 @@ export class Intake {
     );
   }
 
-  async enqueue(requests: NewJob[][]): Promise<Enqueued[]> {
+  async enqueue(requests: readonly NewRequest[]): Promise<Enqueued[]> {
     const answers: Enqueued[] = [];
     for (const part of parts(requests)) answers.push(...(await untilFree(() => this.#take(part))));
     return answers;
   }
 
   /** Within the transaction that `client` is in, which goes on whatever we meet there. */
-  async enqueueWithin(client: Executor, jobs: NewJob[]): Promise<Enqueued> {
+  async enqueueWithin(client: Executor, request: NewRequest): Promise<Enqueued> {
     const [answer] = await untilFree(async () => {
       await client.query({ text: 'SAVEPOINT claimcheck_enqueue' });
       try {
-        return await this.#take([jobs], client);
+        return await this.#take([request], client);
       } catch (error) {
         await client.query({ text: 'ROLLBACK TO SAVEPOINT claimcheck_enqueue' });
         throw error;
@@ -77,51 +81,58 @@ export class Intake {
     return answer;
   }
 
-  async #take(requests: NewJob[][], on?: Executor): Promise<Enqueued[]> {
-    const jobs = requests.flat();
-    const look = jobs.every(isAlikeAnyTime) ? { now: null, found: new Map() } : await this.#look(jobs, on);
-    const answers = requests.map((own) => this.#check(own, look));
-    const taken = answers.flatMap((answer) => ('checked' in answer ? answer.checked : []));
+  async #take(requests: readonly NewRequest[], on?: Executor): Promise<Enqueued[]> {
+    const look = requests.every(isAlikeAnyTime)
+      ? { now: null, found: new Map<string, KeyEntry>() }
+      : await this.#look(requests, on);
+    const answers = requests.map((request) => this.#check(request, look));
+    const taken = answers.filter((answer) => 'checked' in answer);
     const base = taken.length === 0 ? 0 : await this.#write(taken, look.now, on);
     return answers.map((answer) => ('checked' in answer ? accepted(answer.checked, base) : answer.refused));
   }
 
-  async #look(jobs: NewJob[], on?: Executor): Promise<Look> {
-    const keyed = jobs.filter((job) => job.idempotency !== null);
+  async #look(requests: readonly NewRequest[], on?: Executor): Promise<Look> {
+    const keys = requests.flatMap((request) => keyOf(request) ?? []);
     const rows = await this.#sql.look.all(
-      {
-        tenants: names(keyed.map((job) => job.tenant)),
-        names: texts(keyed.map((job) => quoted(job.idempotency?.key ?? ''))),
-      },
+      { tenants: names(keys.map(({ tenant }) => tenant)), names: texts(keys.map(({ name }) => name)) },
       on,
     );
     const known = rows.filter((row) => row.tenant !== null);
-    const found = new Map(known.map((row) => [`${row.tenant} ${row.name}`, row]));
+    const found = new Map(
+      known.map((row) => [
+        `${row.tenant} ${row.name}`,
+        { request_sha256: row.request_sha256, jobIds: row.job_ids },
+      ]),
+    );
     const [any] = rows;
     if (any === undefined) throw new Error('the database told no time');
     return { now: any.now, found };
   }
 
   /** Takes all of one caller's jobs, or none. */
-  #check(jobs: NewJob[], { now, found }: Look): Answer {
-    const known = repeated(jobs, ({ tenant, name }) => found.get(`${tenant} ${name}`));
-    if (known !== null) return { refused: known };
+  #check(request: NewRequest, { now, found }: Look): Answer {
+    const { jobs } = request;
+    const key = keyOf(request);
+    const known = key === null ? undefined : found.get(key.id);
+    if (known !== undefined) return { refused: repeated(request, known) };
     const checked: Checked[] = [];
     for (const [index, job] of jobs.entries()) {
       const { accepted: terms, issues } = accept(job, this.#context.rules.caps, now ?? 0);
       if (terms === null) return { refused: { outcome: 'invalid', index, issues } };
       checked.push({ job, accepted: terms });
     }
-    for (const { tenant, idempotency, jobId } of jobs) {
-      if (idempotency === null) continue;
-      const entry = { job_id: jobId, request_sha256: idempotency.requestSha256 };
-      found.set(`${tenant} ${quoted(idempotency.key)}`, entry);
-    }
-    return { checked };
+    if (key !== null)
+      found.set(key.id, { request_sha256: key.requestSha256, jobIds: jobs.map((job) => job.jobId) });
+    return { request, checked };
   }
 
   /** @returns what is to be added to the instants of the jobs */
-  async #write(taken: Checked[], now: number | null, on?: Executor): Promise<number> {
+  async #write(
+    requests: { request: NewRequest; checked: Checked[] }[],
+    now: number | null,
+    on?: Executor,
+  ): Promise<number> {
+    const taken = requests.flatMap(({ checked }) => checked);
     const jobs = taken.map(({ job }) => job);
     const limits = taken.map(({ accepted: terms }) => terms.limits);
     const lanes: number[] = [];
@@ -138,12 +149,11 @@ export class Intake {
         deadlines_at: numbers(limits.map((one) => one.deadlineAt)),
         deadlines: numbers(limits.map((one) => one.deadlineMs)),
         runs_at: numbers(taken.map(({ accepted: terms }) => terms.runAt)),
-        keyed: `{${jobs.map((job) => job.idempotency !== null).join(',')}}`,
         inputs: texts(jobs.map((job) => job.inputJson)),
         input_refs: names(jobs.map((job) => job.inputRef ?? '')),
         inputs_sha256: names(jobs.map((job) => job.inputSha256)),
         events: texts(taken.map(({ accepted: terms }) => toLines([terms.event]))),
-        ...keyColumns(jobs),
+        ...keyColumns(requests.map(({ request }) => request)),
         ...labelColumns(jobs),
       },
       on,
@@ -179,8 +189,18 @@ async function untilFree<T>(take: () => Promise<T>): Promise<T> {
   }
 }
 
-function isAlikeAnyTime({ idempotency, runAt, requestedLimits }: NewJob): boolean {
-  return idempotency === null && runAt === null && requestedLimits.deadlineAt === undefined;
+function isAlikeAnyTime({ jobs, idempotency }: NewRequest): boolean {
+  const named = ({ runAt, requestedLimits }: NewJob) =>
+    runAt !== null || requestedLimits.deadlineAt !== undefined;
+  return idempotency === null && !jobs.some(named);
+}
+
+/** A request's idempotency key as the table has it; `id` is unlike that of any other. */
+function keyOf({ jobs, idempotency }: NewRequest) {
+  const tenant = jobs[0]?.tenant;
+  if (idempotency === null || tenant === undefined) return null;
+  const name = quoted(idempotency.key);
+  return { tenant, name, requestSha256: idempotency.requestSha256, id: `${tenant} ${name}` };
 }
 
 function accepted(checked: Checked[], base: number): Enqueued {
@@ -192,17 +212,21 @@ function accepted(checked: Checked[], base: number): Enqueued {
   };
 }
 
-/** `key_jobs` says which of the jobs, from 1. */
-function keyColumns(jobs: NewJob[]) {
-  const keys = jobs.flatMap((job, index) =>
-    job.idempotency === null ? [] : [{ ...job.idempotency, ...job, nth: index + 1 }],
-  );
+/** `key_firsts` and `key_lasts` say which of the jobs, from 1. */
+function keyColumns(requests: NewRequest[]) {
+  let last = 0;
+  const keys = requests.flatMap((request) => {
+    const first = last + 1;
+    last += request.jobs.length;
+    const key = keyOf(request);
+    return key === null ? [] : [{ ...key, first, last }];
+  });
   return {
     key_tenants: names(keys.map(({ tenant }) => tenant)),
-    key_names: texts(keys.map(({ key }) => quoted(key))),
+    key_names: texts(keys.map(({ name }) => name)),
     key_requests: names(keys.map(({ requestSha256 }) => requestSha256)),
-    key_jobs: numbers(keys.map(({ nth }) => nth)),
-    key_ids: names(keys.map(({ jobId }) => jobId)),
+    key_firsts: numbers(keys.map((key) => key.first)),
+    key_lasts: numbers(keys.map((key) => key.last)),
   };
 }
 
@@ -222,17 +246,17 @@ function labelColumns(jobs: NewJob[]) {
 }
 
 /** Callers in groups that one statement can carry; a caller stays whole. */
-function parts(requests: NewJob[][]): NewJob[][][] {
-  const groups: NewJob[][][] = [];
+function parts(requests: readonly NewRequest[]): NewRequest[][] {
+  const groups: NewRequest[][] = [];
   let characters = Number.POSITIVE_INFINITY;
-  for (const jobs of requests) {
-    const own = jobs.reduce((sum, { inputJson }) => sum + inputJson.length, 0); // what else it brings is small
+  for (const request of requests) {
+    const own = request.jobs.reduce((sum, { inputJson }) => sum + inputJson.length, 0); // what else it brings is small
     characters += own;
     if (characters > STATEMENT_CHARACTERS) {
       groups.push([]);
       characters = own;
     }
-    groups.at(-1)?.push(jobs);
+    groups.at(-1)?.push(request);
   }
   return groups;
 }

@@ -4,7 +4,7 @@
  * Nothing here decides what happens to a job: `moves.ts` applies what the domain decided. The database's clock is the only
  * one; whatever a process's own clock says, no lease, due time or deadline depends on it.
  */
-import type { NewJob } from '../../domain/accept.ts';
+import type { NewRequest } from '../../domain/accept.ts';
 import type { Rules } from '../../domain/decide.ts';
 import type { Enqueued, JobStore } from '../../ports/job-store.ts';
 import type { Store } from '../../ports/store.ts';
@@ -100,7 +100,7 @@ function jobStore(context: StoreContext): JobStore {
   const { touch } = prepared<{ touch: never }>(context.connection, 'ping');
   return {
     enqueue: enqueueVerb(intake),
-    enqueueWithin: (tx, jobs) => enqueueWithin(intake, tx, jobs),
+    enqueueWithin: (tx, request) => enqueueWithin(intake, tx, request),
     claim: claimVerb(context),
     act: actVerb(context),
     list: listVerb(context),
@@ -112,12 +112,12 @@ function jobStore(context: StoreContext): JobStore {
   };
 }
 
-async function enqueueWithin(intake: Intake, tx: unknown, jobs: NewJob[]): Promise<Enqueued> {
+async function enqueueWithin(intake: Intake, tx: unknown, request: NewRequest): Promise<Enqueued> {
   const client = tx as Executor | null;
   if (typeof client?.query !== 'function') {
     throw new TypeError('`tx` has to be a client of the package pg, within a transaction');
   }
-  return intake.enqueueWithin(client, jobs);
+  return intake.enqueueWithin(client, request);
 }
 
 /** For people, and without the password. */

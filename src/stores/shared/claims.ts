@@ -17,7 +17,6 @@ export interface ReadyRow {
   max_attempts: number;
   deadline_at: number;
   deadline_ms: number;
-  keyed: number;
   decision: string | null;
   event_count: number;
   input: string;
@@ -90,7 +89,6 @@ export function heldRow(
     max_attempts: row.max_attempts,
     deadline_at: row.deadline_at,
     deadline_ms: row.deadline_ms,
-    keyed: row.keyed,
     decision: row.decision,
     event_count: row.event_count,
     token: lease.token,

@@ -20,7 +20,6 @@ export interface KnownRow {
   max_attempts: number;
   deadline_at: number;
   deadline_ms: number;
-  keyed: number;
   decision: string | null;
   token: number | null;
   session: string | null;

@@ -3,7 +3,7 @@
  * undo and the callers that share the transaction do not feel it.
  */
 import { accept } from '../../domain/accept.ts';
-import type { Accepted, NewJob } from '../../domain/accept.ts';
+import type { Accepted, NewJob, NewRequest } from '../../domain/accept.ts';
 import type { Enqueued, JobStore, Moved } from '../../ports/job-store.ts';
 import { acceptedMove, repeated } from '../shared/accepting.ts';
 import type { KeyEntry } from '../shared/accepting.ts';
@@ -21,7 +21,7 @@ export function enqueueVerb(context: StoreContext): JobStore['enqueue'] {
   return (requests) =>
     context.connection.write(() => {
       const now = context.now();
-      return requests.map((jobs) => intake.take(jobs, now));
+      return requests.map((request) => intake.take(request, now));
     });
 }
 
@@ -32,7 +32,7 @@ class Intake {
   constructor(context: StoreContext) {
     this.#context = context;
     this.#sql = prepared<{
-      findKey: KeyEntry;
+      findKey: { request_sha256: string; job_ids: string };
       addJob: never;
       addRequest: never;
       addLabel: never;
@@ -41,9 +41,10 @@ class Intake {
   }
 
   /** Takes all of one caller's jobs, or none. */
-  take(jobs: NewJob[], now: number): Enqueued {
-    const known = repeated(jobs, (key) => this.#sql.findKey.get(key));
-    if (known !== null) return known;
+  take(request: NewRequest, now: number): Enqueued {
+    const { jobs } = request;
+    const known = this.#known(request);
+    if (known !== null) return repeated(request, known);
     const checked: Checked[] = [];
     for (const [index, job] of jobs.entries()) {
       const { accepted, issues } = accept(job, this.#context.rules.caps, now);
@@ -52,7 +53,28 @@ class Intake {
     }
     const first = this.#context.numbers.take('job', checked.length);
     const moved = checked.map((entry, index) => this.#write(entry, first + index, now));
+    this.#keep(request, first, now);
     return { outcome: 'accepted', jobIds: jobs.map((job) => job.jobId), repeated: false, moved };
+  }
+
+  #known({ jobs, idempotency }: NewRequest): KeyEntry | null {
+    const tenant = jobs[0]?.tenant;
+    if (idempotency === null || tenant === undefined) return null;
+    const row = this.#sql.findKey.get({ tenant, name: quoted(idempotency.key) });
+    return row === undefined ? null : { request_sha256: row.request_sha256, jobIds: row.job_ids.split(' ') };
+  }
+
+  #keep({ jobs, idempotency }: NewRequest, first: number, now: number): void {
+    const tenant = jobs[0]?.tenant;
+    if (idempotency === null || tenant === undefined) return;
+    this.#sql.addKey.run({
+      tenant,
+      name: quoted(idempotency.key),
+      request_sha256: idempotency.requestSha256,
+      first_job: first,
+      last_job: first + jobs.length - 1,
+      now,
+    });
   }
 
   #write({ job, accepted }: Checked, number: number, now: number): Moved {
@@ -63,7 +85,7 @@ class Intake {
       version: job.workflowVersion,
       output_schema_sha256: job.outputSchemaSha256,
     });
-    const { priority, jobId: id, idempotency } = job;
+    const { priority, jobId: id } = job;
     this.#sql.addJob.run({
       number,
       id,
@@ -76,7 +98,6 @@ class Intake {
       deadline_ms: limits.deadlineMs,
       run_at: runAt,
       now,
-      keyed: idempotency === null ? 0 : 1,
       events: toLines([event]),
     });
     this.#writeRequest(job, number);
@@ -88,7 +109,7 @@ class Intake {
   }
 
   #writeRequest(job: NewJob, number: number): void {
-    const { tenant, jobId: job_id, idempotency } = job;
+    const { tenant } = job;
     const labels = Object.entries(job.labels);
     this.#sql.addRequest.run({
       job: number,
@@ -100,8 +121,5 @@ class Intake {
     for (const [name, value] of labels) {
       this.#sql.addLabel.run({ tenant, name: quoted(name), value: quoted(value), job: number });
     }
-    if (idempotency === null) return;
-    const { key, requestSha256: request_sha256 } = idempotency;
-    this.#sql.addKey.run({ tenant, name: quoted(key), request_sha256, job: number, job_id });
   }
 }

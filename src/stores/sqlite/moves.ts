@@ -145,7 +145,6 @@ export class Moves {
       this.queue(waiting, { due: move.due ?? now, now });
     }
     if (move.to === 'dead_letter') this.#ask(row, move, tenant);
-    if (row.keyed === 1) this.#sql.setKeyEnd.run({ job, ended_at: move.to === 'queued' ? null : now });
   }
 
   /** Puts a job where it waits: among those that may be claimed, or until its time. */
@@ -178,5 +177,4 @@ type MoveStatement =
   | 'dropReady'
   | 'dropScheduled'
   | 'ask'
-  | 'answer'
-  | 'setKeyEnd';
+  | 'answer';

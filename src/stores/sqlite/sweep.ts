@@ -43,7 +43,9 @@ class Sweeper {
       reap: never;
       forgetRevoked: never;
       forgetSession: never;
-      forgetKeys: never;
+      oldKeys: { tenant: string; name: string; open_at: number };
+      keepKey: never;
+      forgetKey: never;
       nextDue: { due: number | null };
     }>(context.connection.db, 'sweep');
   }
@@ -91,7 +93,7 @@ class Sweeper {
    */
   #bounds({ graceMs, idempotencyMs }: SweepParams) {
     const now = this.#context.now();
-    return { now, stopped_before: now - 2 * graceMs, ended_before: now - idempotencyMs };
+    return { now, stopped_before: now - 2 * graceMs, open_before: now - idempotencyMs };
   }
 
   #expire(limit: number): Moved[] {
@@ -149,7 +151,14 @@ class Sweeper {
     return moved;
   }
 
+  /** A key goes a time after the last of its jobs has ended; until then it is known that it was open at least so long. */
   #forgetKeys(params: SweepParams, limit: number): number {
-    return this.#sql.forgetKeys.count({ ended_before: this.#bounds(params).ended_before, limit });
+    const { now, open_before } = this.#bounds(params);
+    const old = this.#sql.oldKeys.all({ now, open_before, limit });
+    for (const { tenant, name, open_at } of old) {
+      if (open_at <= open_before) this.#sql.forgetKey.run({ tenant, name });
+      else this.#sql.keepKey.run({ tenant, name, open_at });
+    }
+    return old.length;
   }
 }

@@ -86,7 +86,8 @@ export const acceptingCases: Cases = {
     const bad = f.newJob({ requestedLimits: { timeoutMs: FAR_MS * 1000 } });
     const before = f.newJob();
     const after = f.newJob();
-    const answers = await f.jobs.enqueue([[before], [f.newJob(), bad], [after]]);
+    const requests = [[before], [f.newJob(), bad], [after]];
+    const answers = await f.jobs.enqueue(requests.map((jobs) => ({ jobs, idempotency: null })));
     assert.deepEqual(
       answers.map((answer) => answer.outcome),
       ['accepted', 'invalid', 'accepted'],
@@ -102,8 +103,7 @@ export const acceptingCases: Cases = {
   },
 
   'each job of a batch is told of as a move': async (f) => {
-    const [answer] = await f.jobs.enqueue([[f.newJob(), f.newJob({ runAt: null })]]);
-    const { jobIds, moved } = accepted(answer);
+    const { jobIds, moved } = accepted(await f.keyed(null, {}, { runAt: null }));
     assert.deepEqual(
       moved.map((one) => [one.jobId, one.event, one.status]),
       jobIds.map((id) => [id, 'queued', 'queued']),
@@ -128,56 +128,50 @@ export const acceptingCases: Cases = {
       assert.deepEqual([time?.limits.deadlineAt, time?.createdAt], [createdAt + 7010, createdAt + 10]);
     },
 
-  'the same idempotency key with the same request answers with the first job': async (f) => {
-    const jobId = await f.enqueueOne({ idempotency: KEYED });
-    const [answer] = await f.jobs.enqueue([[f.newJob({ idempotency: KEYED })]]);
-    const { moved, ...rest } = accepted(answer);
-    assert.deepEqual(rest, { outcome: 'accepted', jobIds: [jobId], repeated: true });
+  'the same idempotency key with the same request answers with the first jobs': async (f) => {
+    const { jobIds } = accepted(await f.keyed(KEYED, {}, {}, {}));
+    const { moved, ...rest } = accepted(await f.keyed(KEYED, {}, {}, {}));
+    assert.deepEqual(rest, { outcome: 'accepted', jobIds, repeated: true });
     assert.deepEqual(moved, []);
-    assert.equal((await f.jobs.list({ tenant: TENANT, filter: {}, after: null, limit: 10 })).jobs.length, 1);
+    assert.equal((await f.jobs.list({ tenant: TENANT, filter: {}, after: null, limit: 10 })).jobs.length, 3);
   },
 
   'of two requests with one key in the same call the second repeats the first': async (f) => {
-    const [one, two, other] = await f.jobs.enqueue([
-      [f.newJob({ idempotency: KEYED })],
-      [f.newJob({ idempotency: KEYED })],
-      [f.newJob({ idempotency: { ...KEYED, requestSha256: 'digest-b' } })],
+    const [one, two, other, last] = await f.jobs.enqueue([
+      f.request(KEYED, {}, {}),
+      f.request(KEYED, {}, {}),
+      f.request({ ...KEYED, requestSha256: 'digest-b' }, {}),
+      f.request({ ...KEYED, key: 'order 18' }, {}),
     ]);
     assert.deepEqual(accepted(two).jobIds, accepted(one).jobIds);
     assert.deepEqual([accepted(one).repeated, accepted(two).repeated], [false, true]);
-    assert.deepEqual(other, { outcome: 'idempotency_key_reused', index: 0 });
+    assert.deepEqual(other, { outcome: 'idempotency_key_reused' });
+    const again = await f.keyed({ ...KEYED, key: 'order 18' }, {});
+    assert.deepEqual(accepted(again).jobIds, accepted(last).jobIds);
   },
 
   'the same key with another request is refused, for this tenant only': async (f) => {
-    await f.enqueueOne({ idempotency: KEYED });
+    await f.keyed(KEYED, {});
     const other = { ...KEYED, requestSha256: 'digest-b' };
-    const [refused] = await f.jobs.enqueue([[f.newJob({ idempotency: other })]]);
-    assert.deepEqual(refused, { outcome: 'idempotency_key_reused', index: 0 });
-    const [elsewhere] = await f.jobs.enqueue([[f.newJob({ idempotency: other, tenant: 'another' })]]);
-    assert.equal(accepted(elsewhere).repeated, false);
+    assert.deepEqual(await f.keyed(other, {}), { outcome: 'idempotency_key_reused' });
+    assert.equal(accepted(await f.keyed(other, { tenant: 'another' })).repeated, false);
   },
 
-  'a batch is repeated as a whole or refused': async (f) => {
-    const key = (name: string) => ({ idempotency: { key: name, requestSha256: `digest of ${name}` } });
-    const jobIds = await f.enqueue(key('a'), key('b'));
-    const again = accepted(first(await f.jobs.enqueue([[f.newJob(key('a')), f.newJob(key('b'))]])));
-    assert.deepEqual([again.jobIds, again.repeated], [jobIds, true]);
-    const [mixed] = await f.jobs.enqueue([[f.newJob(key('c')), f.newJob(key('b'))]]);
-    assert.deepEqual(mixed, { outcome: 'idempotency_key_reused', index: 1 });
-    const [twice] = await f.jobs.enqueue([[f.newJob(key('d')), f.newJob(key('d'))]]);
-    assert.deepEqual(twice, { outcome: 'idempotency_key_reused', index: 1 });
-    assert.equal((await f.jobs.list({ tenant: TENANT, filter: {}, after: null, limit: 10 })).jobs.length, 2);
+  'a key is not taken by a request that is refused': async (f) => {
+    const bad = { requestedLimits: { timeoutMs: FAR_MS * 1000 } };
+    assert.equal((await f.keyed(KEYED, {}, bad))?.outcome, 'invalid');
+    assert.equal(accepted(await f.keyed({ ...KEYED, requestSha256: 'digest-b' }, {})).repeated, false);
   },
 
   'an idempotency key is kept until some time after its job ended, and a replay keeps it on': async (f) => {
-    const claimed = await f.running('ses_1', { idempotency: KEYED });
+    const [jobId] = accepted(await f.keyed(KEYED, {})).jobIds;
+    const claimed = await f.claimOne('ses_1');
     f.advance(IDEMPOTENCY_MS * 2);
     await f.sweep({ reap: false });
-    const repeats = async () =>
-      accepted(first(await f.jobs.enqueue([[f.newJob({ idempotency: KEYED })]]))).repeated;
+    const repeats = async () => accepted(await f.keyed(KEYED, {})).repeated;
     assert.ok(await repeats());
     await f.fail(claimed, { code: 'workflow_error', elapsedMs: 1 });
-    await f.replay(claimed.jobId);
+    await f.replay(jobId ?? '');
     f.advance(IDEMPOTENCY_MS + 1);
     await f.sweep({ reap: false });
     assert.ok(await repeats());
@@ -188,5 +182,40 @@ export const acceptingCases: Cases = {
     f.advance(1);
     await f.sweep({ reap: false });
     assert.equal(await repeats(), false);
+  },
+
+  'the key of a batch is kept until some time after the last of its jobs ended, and then goes as a whole':
+    async (f) => {
+      const { jobIds } = accepted(await f.keyed(KEYED, {}, {}, {}));
+      const again = async () => accepted(await f.keyed(KEYED, {}, {}, {}));
+      await f.cancel(jobIds[0] ?? '');
+      f.advance(IDEMPOTENCY_MS);
+      await f.sweep({ reap: false });
+      await f.cancel(jobIds[2] ?? '');
+      f.advance(IDEMPOTENCY_MS / 2);
+      await f.cancel(jobIds[1] ?? '');
+      for (const step of [IDEMPOTENCY_MS / 2, IDEMPOTENCY_MS / 2 - 1]) {
+        f.advance(step);
+        await f.sweep({ reap: false });
+        assert.deepEqual((await again()).jobIds, jobIds);
+      }
+      f.advance(1);
+      const { more } = await f.sweep({ reap: false });
+      assert.equal(more, false);
+      assert.equal((await again()).repeated, false);
+    },
+
+  'keys that cannot go yet do not keep a sweep from others, nor have it come again at once': async (f) => {
+    const key = (name: string) => ({ key: name, requestSha256: 'digest' });
+    for (const name of ['a', 'b', 'c']) await f.keyed(key(name), { requestedLimits: { deadlineMs: FAR_MS } });
+    const { jobIds } = accepted(await f.keyed(key('d'), {}));
+    await f.cancel(jobIds[0] ?? '');
+    f.advance(IDEMPOTENCY_MS);
+    const looks: boolean[] = [];
+    for (let sweep = 0; sweep < 5; sweep += 1) looks.push((await f.sweep({ reap: false, limit: 2 })).more);
+    assert.deepEqual(looks, [true, true, false, false, false]);
+    const repeated = [];
+    for (const name of ['a', 'b', 'c', 'd']) repeated.push(accepted(await f.keyed(key(name), {})).repeated);
+    assert.deepEqual(repeated, [true, true, true, false]);
   },
 };

@@ -8,7 +8,7 @@ export const decidingCases: Cases = {
     const later = f.newJob();
     await f.openSession('ses_1');
     const at = (await f.claim('ses_1')).now + 1000;
-    await f.jobs.enqueue([[now], [{ ...later, runAt: at }]]);
+    await f.jobs.enqueue([{ jobs: [now, { ...later, runAt: at }], idempotency: null }]);
     for (const { jobId } of [now, later]) {
       const acted = await f.cancel(jobId);
       assert.ok(acted.outcome === 'moved');

@@ -1,6 +1,6 @@
 /** What the cases of the store suite share: a store whose clock they move, and short forms of its verbs. */
 import assert from 'node:assert/strict';
-import type { NewJob } from '../../domain/accept.ts';
+import type { NewJob, NewRequest } from '../../domain/accept.ts';
 import type { Failure, ReplayCommand } from '../../domain/decide.ts';
 import { fold } from '../../domain/fold.ts';
 import type { Job, StatusView } from '../../domain/record.ts';
@@ -75,15 +75,27 @@ export class Fixture {
       runAt: null,
       priority: 0,
       labels: {},
-      idempotency: null,
       ...changes,
     };
   }
 
   /** Enqueues one caller's jobs, which have to be accepted, and gives their ids. */
   async enqueue(...changes: Partial<NewJob>[]): Promise<string[]> {
-    const [answer] = await this.jobs.enqueue([changes.map((change) => this.newJob(change))]);
-    return accepted(answer).jobIds;
+    return accepted(await this.keyed(null, ...changes)).jobIds;
+  }
+
+  /** Enqueues one caller's jobs under a key. */
+  async keyed(
+    idempotency: NewRequest['idempotency'],
+    ...changes: Partial<NewJob>[]
+  ): Promise<Enqueued | undefined> {
+    const [answer] = await this.jobs.enqueue([this.request(idempotency, ...changes)]);
+    return answer;
+  }
+
+  /** One caller's request. */
+  request(idempotency: NewRequest['idempotency'], ...changes: Partial<NewJob>[]): NewRequest {
+    return { jobs: changes.map((change) => this.newJob(change)), idempotency };
   }
 
   async enqueueOne(changes: Partial<NewJob> = {}): Promise<string> {

@@ -208,7 +208,7 @@ export const readingCases: Cases = {
     const unavailable = { name: 'StoreUnavailableError' };
     await assert.rejects(f.jobs.ping(), unavailable);
     await assert.rejects(f.status('job_1'), unavailable);
-    await assert.rejects(f.jobs.enqueue([[f.newJob()]]), unavailable);
+    await assert.rejects(f.jobs.enqueue([f.request(null, {})]), unavailable);
     assert.ok(first([f.store.description]).length > 0);
   },
 };

@@ -54,7 +54,7 @@ WITH moment AS MATERIALIZED (
 ), gone AS (
   DELETE FROM claimcheck.ready WHERE ctid = ANY (ARRAY(SELECT place_in_table FROM taken WHERE live))
 ), found AS MATERIALIZED (
-  SELECT p.*, j.id, j.attempt, j.used, j.replays, j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed,
+  SELECT p.*, j.id, j.attempt, j.used, j.replays, j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms,
     j.decision, j.event_count, j.input, j.input_ref, j.labels, CASE WHEN p.live THEN nextval('claimcheck.lease_tokens') END AS token
   FROM (SELECT lane, rank, place, job, live, now FROM taken ORDER BY lane, rank, place, job) p
   CROSS JOIN LATERAL (SELECT * FROM claimcheck.jobs j WHERE j.number = p.job OFFSET 0) j
@@ -67,7 +67,7 @@ SELECT m.now, CASE
     ELSE EXISTS (SELECT FROM claimcheck.sessions WHERE session = :session AND reaped_at IS NULL AND claims_after < :serial)
   END AS alive,
   f.lane, f.rank, f.place, f.job AS number, f.id, f.attempt, f.used, f.replays, f.timeout_ms, f.max_attempts,
-  f.deadline_at, f.deadline_ms, f.keyed, f.decision, f.event_count, f.input, f.input_ref, f.labels, f.token
+  f.deadline_at, f.deadline_ms, f.decision, f.event_count, f.input, f.input_ref, f.labels, f.token
 FROM moment m LEFT JOIN found f ON true
 ORDER BY f.token;
 
@@ -83,7 +83,7 @@ SELECT lane, rank, due, job, deadline_at FROM due;
 
 -- name: waiting
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision, j.event_count,
   NULL AS token, NULL AS session, NULL AS worker, NULL AS since, claimcheck.now_ms() AS now
 FROM claimcheck.jobs j WHERE j.number = ANY (:jobs::bigint[])
   AND NOT EXISTS (SELECT FROM claimcheck.leases l WHERE l.job = j.number);

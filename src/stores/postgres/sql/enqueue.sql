@@ -3,11 +3,16 @@
 WITH known AS (
   SELECT i.* FROM unnest(string_to_array(:tenants, E'\x1e', ''), string_to_array(:names, E'\x1e', '')) AS k(tenant, name)
   CROSS JOIN LATERAL (
-    SELECT i.tenant, i.name, i.job_id, i.request_sha256 FROM claimcheck.idempotency i
+    SELECT i.tenant, i.name, i.request_sha256, i.jobs FROM claimcheck.idempotency i
     WHERE i.tenant = k.tenant AND i.name = k.name OFFSET 0
   ) i
 )
-SELECT one.now, k.* FROM (SELECT claimcheck.now_ms() AS now OFFSET 0) one LEFT JOIN known k ON true;
+SELECT one.now, k.tenant, k.name, k.request_sha256, ARRAY(
+  SELECT j.id FROM unnest(k.jobs) WITH ORDINALITY AS u(number, nth)
+  CROSS JOIN LATERAL (SELECT j.id FROM claimcheck.jobs j WHERE j.number = u.number OFFSET 0) j
+  ORDER BY u.nth
+) AS job_ids
+FROM (SELECT claimcheck.now_ms() AS now OFFSET 0) one LEFT JOIN known k ON true;
 
 -- name: add
 -- Where no `now` is given, the jobs were accepted as of 0: their instants are distances, and this statement's time is added.
@@ -22,31 +27,31 @@ WITH moment AS MATERIALIZED (
 ), asked AS MATERIALIZED (
   SELECT m.numbers[u.nth] AS number, u.id, u.lane, u.priority, u.timeout_ms, u.max_attempts, u.deadline_ms,
     u.deadline_at + m.base AS deadline_at, u.run_at + m.base AS run_at,
-    u.keyed, u.input, u.input_ref, u.input_sha256, u.labels,
+    u.input, u.input_ref, u.input_sha256, u.labels,
     CASE WHEN m.base = 0 THEN u.events ELSE replace(u.events, '"at":0,', concat('"at":', m.base, ',')) END AS events
   FROM moment m CROSS JOIN unnest(
     string_to_array(:ids, E'\x1e', ''), :lanes::integer[], :priorities::integer[],
     :timeouts::bigint[], :max_attempts::integer[], :deadlines_at::bigint[], :deadlines::bigint[], :runs_at::bigint[],
-    :keyed::boolean[], string_to_array(:inputs, E'\x1e', ''), string_to_array(:input_refs, E'\x1e', ''),
+    string_to_array(:inputs, E'\x1e', ''), string_to_array(:input_refs, E'\x1e', ''),
     string_to_array(:inputs_sha256, E'\x1e', ''), string_to_array(:labels, E'\x1e', ''),
     string_to_array(:events, E'\x1e', '')
   ) WITH ORDINALITY AS u(
     id, lane, priority, timeout_ms, max_attempts, deadline_at, deadline_ms, run_at,
-    keyed, input, input_ref, input_sha256, labels, events, nth
+    input, input_ref, input_sha256, labels, events, nth
   )
 ), keys AS (
-  INSERT INTO claimcheck.idempotency (tenant, name, request_sha256, job, job_id)
-  SELECT k.tenant, k.name, k.request_sha256, m.numbers[k.nth], k.job_id
+  INSERT INTO claimcheck.idempotency (tenant, name, request_sha256, jobs, open_at)
+  SELECT k.tenant, k.name, k.request_sha256, m.numbers[k.first_nth : k.last_nth], m.now
   FROM moment m CROSS JOIN unnest(
     string_to_array(:key_tenants, E'\x1e', ''), string_to_array(:key_names, E'\x1e', ''),
-    string_to_array(:key_requests, E'\x1e', ''), :key_jobs::integer[], string_to_array(:key_ids, E'\x1e', '')
-  ) AS k(tenant, name, request_sha256, nth, job_id)
+    string_to_array(:key_requests, E'\x1e', ''), :key_firsts::integer[], :key_lasts::integer[]
+  ) AS k(tenant, name, request_sha256, first_nth, last_nth)
   ORDER BY k.tenant, k.name
 ), jobs AS (
   INSERT INTO claimcheck.jobs (number, id, lane, priority, place, timeout_ms, max_attempts, deadline_at, deadline_ms,
-    run_at, created_at, updated_at, keyed, input, input_ref, input_sha256, labels, events)
+    run_at, created_at, updated_at, input, input_ref, input_sha256, labels, events)
   SELECT number, id, lane, priority, run_at, timeout_ms, max_attempts, deadline_at, deadline_ms,
-    run_at, m.now, m.now, keyed, input, input_ref, input_sha256, labels, events
+    run_at, m.now, m.now, input, input_ref, input_sha256, labels, events
   FROM moment m CROSS JOIN asked
 ), ready AS (
   INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)

@@ -27,7 +27,7 @@ WITH moves AS MATERIALIZED (
     artifact = m.artifact, artifacts = m.artifacts, decision = m.decision
   FROM moves m
   WHERE j.number = m.job AND j.number = ANY (ARRAY(SELECT job FROM ended))
-  RETURNING j.number, j.id, j.lane, -j.priority AS rank, j.place, j.deadline_at, j.keyed, m.due, m.tenant, m.code, m.shown
+  RETURNING j.number, j.id, j.lane, -j.priority AS rank, j.place, j.deadline_at, m.due, m.tenant, m.code, m.shown
 ), kept AS (
   INSERT INTO claimcheck.blobs (uri, media_type, bytes)
   SELECT b.uri, b.media_type, b.bytes
@@ -48,9 +48,6 @@ WITH moves AS MATERIALIZED (
 ), revoked AS (
   INSERT INTO claimcheck.revocations (session, token, job_id)
   SELECT e.session, e.token, w.id FROM ended e JOIN written w ON w.number = e.job WHERE :revoke::boolean
-), keys AS (
-  UPDATE claimcheck.idempotency SET ended_at = :now::bigint
-  WHERE job = ANY (ARRAY(SELECT number FROM written WHERE keyed AND due IS NULL))
 ), told AS MATERIALIZED (
   -- Of what may be claimed now, as an enqueue tells; and of what is due before idle workers would look again by themselves.
   SELECT 'ready' AS what FROM (
@@ -110,12 +107,9 @@ WITH moves AS MATERIALIZED (
   FROM moves m
   WHERE j.number = m.job
     AND j.number = ANY (ARRAY(SELECT job FROM left_ready UNION ALL SELECT job FROM left_scheduled))
-  RETURNING j.number, j.keyed, m.tenant, m.code, m.shown
+  RETURNING j.number, m.tenant, m.code, m.shown
 ), asked AS (
   INSERT INTO claimcheck.decisions (job, tenant, code, error) SELECT number, tenant, code, shown FROM written
-), keys AS (
-  UPDATE claimcheck.idempotency SET ended_at = :now::bigint
-  WHERE job = ANY (ARRAY(SELECT number FROM written WHERE keyed))
 )
 SELECT number FROM written;
 
@@ -133,11 +127,9 @@ WITH answered AS (
     updated_at = :now::bigint, finished_at = NULL,
     event_count = j.event_count + :event_count::integer, events = j.events || :events, decision = :decision
   FROM answered a WHERE j.number = a.job
-  RETURNING j.number, j.lane, -j.priority AS rank, j.place, j.deadline_at, j.keyed
+  RETURNING j.number, j.lane, -j.priority AS rank, j.place, j.deadline_at
 ), ready AS (
   INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)
   SELECT lane, rank, place, number, deadline_at FROM written
-), keys AS (
-  UPDATE claimcheck.idempotency SET ended_at = NULL WHERE job = ANY (ARRAY(SELECT number FROM written WHERE keyed))
 )
 SELECT number, CASE WHEN pg_notification_queue_usage() < 0.5 THEN pg_notify(:channel, 'ready') END AS said FROM written;

@@ -3,7 +3,7 @@ SELECT claimcheck.now_ms() AS now;
 
 -- name: held
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision, j.event_count,
   l.token, l.session, l.worker, l.since, c.now
 FROM (SELECT claimcheck.now_ms() AS now OFFSET 0) c
 CROSS JOIN claimcheck.jobs j

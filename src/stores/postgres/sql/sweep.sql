@@ -3,7 +3,7 @@ SELECT
   EXISTS (SELECT FROM claimcheck.ready WHERE deadline_at <= now) AS expired,
   EXISTS (SELECT FROM claimcheck.scheduled WHERE due <= now) AS due,
   EXISTS (SELECT FROM claimcheck.leases WHERE hard_stop <= now - 2 * :grace_ms::bigint) AS overdue,
-  EXISTS (SELECT FROM claimcheck.idempotency WHERE ended_at <= now - :idempotency_ms::bigint) AS forgotten,
+  EXISTS (SELECT FROM claimcheck.idempotency WHERE open_at <= now - :idempotency_ms::bigint) AS forgotten,
   :reap::boolean AND (
     EXISTS (SELECT FROM claimcheck.sessions WHERE reaped_at IS NOT NULL OR expires_at <= now)
     OR EXISTS (
@@ -15,7 +15,7 @@ FROM claimcheck.now_ms() AS now;
 
 -- name: expired
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision, j.event_count,
   NULL AS token, NULL AS session, NULL AS worker, NULL AS since, r.now
 FROM (
   SELECT r.job, now FROM claimcheck.now_ms() AS now CROSS JOIN LATERAL (
@@ -27,7 +27,7 @@ FROM (
 -- An attempt's own worker settles it one grace after its hard stop; the sweep waits for a second one, so that it does not
 -- overtake a settlement that is on its way.
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision, j.event_count,
   l.token, l.session, l.worker, l.since, now
 FROM claimcheck.now_ms() AS now
 JOIN claimcheck.leases l ON l.hard_stop <= now - 2 * :grace_ms::bigint
@@ -36,7 +36,7 @@ LIMIT :limit::bigint;
 
 -- name: held
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision, j.event_count,
   l.token, l.session, l.worker, l.since, claimcheck.now_ms() AS now
 FROM claimcheck.leases l JOIN claimcheck.jobs j ON j.number = l.job
 WHERE l.session = :session
@@ -72,11 +72,23 @@ WITH gone AS (
 DELETE FROM claimcheck.revocations r USING gone g WHERE r.session = g.session;
 
 -- name: forgetKeys
-DELETE FROM claimcheck.idempotency WHERE (tenant, name) IN (
-  SELECT tenant, name FROM claimcheck.idempotency
-  WHERE ended_at <= claimcheck.now_ms() - :idempotency_ms::bigint
-  LIMIT :limit::bigint FOR UPDATE SKIP LOCKED
-);
+-- A key goes a time after the last of its jobs has ended; until then it is known that it was open at least so long.
+WITH old AS MATERIALIZED (
+  SELECT i.ctid AS place_in_table, i.jobs, now FROM claimcheck.now_ms() AS now CROSS JOIN claimcheck.idempotency i
+  WHERE i.open_at <= now - :idempotency_ms::bigint
+  ORDER BY i.open_at LIMIT :limit::bigint FOR UPDATE OF i SKIP LOCKED
+), ends AS MATERIALIZED (
+  SELECT o.place_in_table, e.open_at, e.open_at <= o.now - :idempotency_ms::bigint AS over
+  FROM old o CROSS JOIN LATERAL (
+    SELECT CASE WHEN count(*) = count(j.finished_at) THEN coalesce(max(j.finished_at), 0) ELSE o.now END AS open_at
+    FROM claimcheck.jobs j WHERE j.number = ANY (o.jobs) OFFSET 0
+  ) e
+), gone AS (
+  DELETE FROM claimcheck.idempotency WHERE ctid = ANY (ARRAY(SELECT place_in_table FROM ends WHERE over))
+), kept AS (
+  UPDATE claimcheck.idempotency i SET open_at = e.open_at FROM ends e WHERE i.ctid = e.place_in_table AND NOT e.over
+)
+SELECT FROM ends;
 
 -- name: nextDue
 SELECT greatest(0, min(due) - claimcheck.now_ms()) AS due_ms, min(due) AS due FROM claimcheck.scheduled;

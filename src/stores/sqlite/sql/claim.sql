@@ -15,7 +15,7 @@ ORDER BY lane;
 
 -- name: first
 SELECT r.job AS number, r.priority, r.place, j.id, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision, j.event_count,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision, j.event_count,
   q.input, q.input_ref, q.labels
 FROM ready r CROSS JOIN jobs j ON j.number = r.job CROSS JOIN requests q ON q.job = r.job
 WHERE r.lane = :lane

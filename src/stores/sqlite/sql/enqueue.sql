@@ -1,12 +1,15 @@
 -- name: findKey
-SELECT job_id, request_sha256 FROM idempotency WHERE tenant = :tenant AND name = :name;
+SELECT request_sha256, (
+  SELECT group_concat(id, ' ' ORDER BY number) FROM jobs WHERE number BETWEEN first_job AND last_job
+) AS job_ids
+FROM idempotency WHERE tenant = :tenant AND name = :name;
 
 -- name: addJob
 INSERT INTO jobs (number, id, lane, status, priority, place, attempt, used, replays,
-  timeout_ms, max_attempts, deadline_at, deadline_ms, run_at, created_at, updated_at, keyed,
+  timeout_ms, max_attempts, deadline_at, deadline_ms, run_at, created_at, updated_at,
   event_count, events, errors)
 VALUES (:number, :id, :lane, 'queued', :priority, :place, 0, 0, 0,
-  :timeout_ms, :max_attempts, :deadline_at, :deadline_ms, :run_at, :now, :now, :keyed,
+  :timeout_ms, :max_attempts, :deadline_at, :deadline_ms, :run_at, :now, :now,
   1, :events, '');
 
 -- name: addRequest
@@ -17,5 +20,5 @@ VALUES (:job, :input, :input_ref, :input_sha256, :labels);
 INSERT INTO labels (tenant, name, value, job) VALUES (:tenant, :name, :value, :job);
 
 -- name: addKey
-INSERT INTO idempotency (tenant, name, request_sha256, job, job_id)
-VALUES (:tenant, :name, :request_sha256, :job, :job_id);
+INSERT INTO idempotency (tenant, name, request_sha256, first_job, last_job, open_at)
+VALUES (:tenant, :name, :request_sha256, :first_job, :last_job, :now);

@@ -1,6 +1,6 @@
 -- name: queuedJob
 SELECT number, id, lane, status, priority, place, attempt, used, replays,
-  timeout_ms, max_attempts, deadline_at, deadline_ms, keyed, decision,
+  timeout_ms, max_attempts, deadline_at, deadline_ms, decision,
   NULL AS token, NULL AS session, NULL AS worker, NULL AS since
 FROM jobs WHERE number = :number;
 
@@ -43,6 +43,3 @@ INSERT INTO decisions (job, tenant, code, error) VALUES (:job, :tenant, :code, :
 
 -- name: answer
 DELETE FROM decisions WHERE job = :job;
-
--- name: setKeyEnd
-UPDATE idempotency SET ended_at = :ended_at WHERE job = :job;

@@ -1,6 +1,6 @@
 -- name: expired
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision,
   NULL AS token, NULL AS session, NULL AS worker, NULL AS since
 FROM ready r CROSS JOIN jobs j ON j.number = r.job
 WHERE r.deadline_at <= :now
@@ -9,7 +9,7 @@ LIMIT :limit;
 
 -- name: overdue
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision,
   l.token, l.session, l.worker, l.since
 FROM leases l CROSS JOIN jobs j ON j.number = l.job
 WHERE l.hard_stop <= :stopped_before
@@ -17,7 +17,7 @@ LIMIT :limit;
 
 -- name: held
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
-  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.keyed, j.decision,
+  j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision,
   l.token, l.session, l.worker, l.since
 FROM leases l CROSS JOIN jobs j ON j.number = l.job
 WHERE l.session = :session
@@ -44,16 +44,25 @@ DELETE FROM revocations WHERE session = :session;
 -- name: forgetSession
 DELETE FROM sessions WHERE session = :session AND reaped_at IS NOT NULL;
 
--- name: forgetKeys
-DELETE FROM idempotency WHERE (tenant, name) IN (
-  SELECT tenant, name FROM idempotency WHERE ended_at <= :ended_before LIMIT :limit
-);
+-- name: oldKeys
+-- When each of these keys' jobs was last known to be unfinished.
+SELECT i.tenant, i.name, (
+  SELECT CASE WHEN count(*) = count(j.finished_at) THEN coalesce(max(j.finished_at), 0) ELSE :now END
+  FROM jobs j WHERE j.number BETWEEN i.first_job AND i.last_job
+) AS open_at
+FROM idempotency i WHERE i.open_at <= :open_before ORDER BY i.open_at LIMIT :limit;
+
+-- name: keepKey
+UPDATE idempotency SET open_at = :open_at WHERE tenant = :tenant AND name = :name;
+
+-- name: forgetKey
+DELETE FROM idempotency WHERE tenant = :tenant AND name = :name;
 
 -- name: work
 SELECT EXISTS (SELECT 1 FROM ready WHERE deadline_at <= :now)
   OR EXISTS (SELECT 1 FROM scheduled WHERE due <= :now)
   OR EXISTS (SELECT 1 FROM leases WHERE hard_stop <= :stopped_before)
-  OR EXISTS (SELECT 1 FROM idempotency WHERE ended_at <= :ended_before)
+  OR EXISTS (SELECT 1 FROM idempotency WHERE open_at <= :open_before)
   OR (:reap AND EXISTS (SELECT 1 FROM sessions WHERE reaped_at IS NOT NULL OR expires_at <= :now)) AS found;
 
 -- name: nextDue
