@@ -117,6 +117,76 @@ export const CASES = {
     );
   },
 
+  async 'in-flight'(bench, store) {
+    const { quick } = bench;
+    const all = { postgres: [...PEERS.postgres, ...REDIS], sqlite: ['liteque', ...FAST.postgres] };
+    const few = { postgres: FAST.postgres, sqlite: ['graphile-worker'] };
+    const peers = (quick ? few : all)[store];
+    await bench.race(
+      {
+        name: '5,000 in flight',
+        store,
+        rounds: () => (quick ? 1 : 3),
+        runners: each(bench, [ours(store), ...peers], (ground, system) =>
+          inFlight(ground, system, { jobs: 5000, ms: 5000 }),
+        ),
+      },
+      [
+        { ours: ours(store), peers, floor: 5, metrics: ['wall s'] },
+        { ours: ours(store), peers, floor: null, metrics: ['cpu s', 'peak MB', 'writes/s'] },
+      ],
+    );
+  },
+
+  async recovery(bench, store) {
+    const { quick } = bench;
+    const peers = quick ? [] : [...PEERS[store], ...(store === 'postgres' ? REDIS : [])];
+    for (const settings of /** @type {const} */ (['default', 'shortest'])) {
+      await bench.race(
+        {
+          name: `recovery after kill -9, ${settings} settings`,
+          store,
+          rounds: () => (quick ? 1 : 3),
+          together: true,
+          limitMs: quick ? 40_000 : 90_000,
+          runners: each(bench, [ours(store), ...peers], (ground, system) =>
+            recovery(ground, system, settings),
+          ),
+        },
+        [{ ours: ours(store), peers, floor: null, metrics: ['recovery s'] }],
+      );
+    }
+    await bench.race(
+      {
+        name: 'event loop busy for 5 s',
+        store,
+        rounds: () => 1,
+        runners: each(bench, [ours(store)], (ground, system) => falseRecovery(ground, system, { ms: 5000 })),
+      },
+      [{ ours: ours(store), peers: [], floor: null, metrics: ['times begun'] }],
+    );
+  },
+
+  async http(bench, store) {
+    const times = bench.quick ? { warmMs: 1000, ms: 3000 } : { warmMs: 2000, ms: 10_000 };
+    for (const { name, kind, clients } of [
+      { name: 'POST over HTTP', kind: /** @type {const} */ ('post'), clients: 50 },
+      { name: 'GET status over HTTP', kind: /** @type {const} */ ('get'), clients: 1000 },
+    ]) {
+      const asked = (/** @type {'ours' | 'bare'} */ which) =>
+        on(bench, ours(store), (ground) => overHttp(ground, which, { kind, clients, ...times }));
+      await bench.race(
+        {
+          name,
+          store,
+          rounds: () => (bench.quick ? 1 : 5),
+          runners: { [ours(store)]: asked('ours'), 'bare route': asked('bare') },
+        },
+        [{ ours: ours(store), peers: [], floor: 'bare route', metrics: ['requests/s', 'p50 ms', 'p99 ms'] }],
+      );
+    }
+  },
+
   async history(bench, store) {
     const { quick, places } = bench;
     const [finished, jobs] = quick ? [30_000, 10_000] : [1_000_000, 200_000];
@@ -158,76 +228,6 @@ export const CASES = {
         },
       },
       [{ ours: system, peers, floor: `${system}, undisturbed`, metrics: ['jobs/s', 'cpu us/job'] }],
-    );
-  },
-
-  async 'in-flight'(bench, store) {
-    const { quick } = bench;
-    const all = { postgres: [...PEERS.postgres, ...REDIS], sqlite: ['liteque', ...FAST.postgres] };
-    const few = { postgres: FAST.postgres, sqlite: ['graphile-worker'] };
-    const peers = (quick ? few : all)[store];
-    await bench.race(
-      {
-        name: '5,000 in flight',
-        store,
-        rounds: () => (quick ? 1 : 3),
-        runners: each(bench, [ours(store), ...peers], (ground, system) =>
-          inFlight(ground, system, { jobs: 5000, ms: 5000 }),
-        ),
-      },
-      [
-        { ours: ours(store), peers, floor: 5, metrics: ['wall s'] },
-        { ours: ours(store), peers, floor: null, metrics: ['cpu s', 'peak MB', 'writes/s'] },
-      ],
-    );
-  },
-
-  async http(bench, store) {
-    const times = bench.quick ? { warmMs: 1000, ms: 3000 } : { warmMs: 2000, ms: 10_000 };
-    for (const { name, kind, clients } of [
-      { name: 'POST over HTTP', kind: /** @type {const} */ ('post'), clients: 50 },
-      { name: 'GET status over HTTP', kind: /** @type {const} */ ('get'), clients: 1000 },
-    ]) {
-      const asked = (/** @type {'ours' | 'bare'} */ which) =>
-        on(bench, ours(store), (ground) => overHttp(ground, which, { kind, clients, ...times }));
-      await bench.race(
-        {
-          name,
-          store,
-          rounds: () => (bench.quick ? 1 : 5),
-          runners: { [ours(store)]: asked('ours'), 'bare route': asked('bare') },
-        },
-        [{ ours: ours(store), peers: [], floor: 'bare route', metrics: ['requests/s', 'p50 ms', 'p99 ms'] }],
-      );
-    }
-  },
-
-  async recovery(bench, store) {
-    const { quick } = bench;
-    const peers = quick ? [] : [...PEERS[store], ...(store === 'postgres' ? REDIS : [])];
-    for (const settings of /** @type {const} */ (['default', 'shortest'])) {
-      await bench.race(
-        {
-          name: `recovery after kill -9, ${settings} settings`,
-          store,
-          rounds: () => (quick ? 1 : 3),
-          together: true,
-          limitMs: quick ? 40_000 : 90_000,
-          runners: each(bench, [ours(store), ...peers], (ground, system) =>
-            recovery(ground, system, settings),
-          ),
-        },
-        [{ ours: ours(store), peers, floor: null, metrics: ['recovery s'] }],
-      );
-    }
-    await bench.race(
-      {
-        name: 'event loop busy for 5 s',
-        store,
-        rounds: () => 1,
-        runners: each(bench, [ours(store)], (ground, system) => falseRecovery(ground, system, { ms: 5000 })),
-      },
-      [{ ours: ours(store), peers: [], floor: null, metrics: ['times begun'] }],
     );
   },
 };
