@@ -16,13 +16,13 @@ test('docs/testing.md has every crash point as the list has it, and no other', (
 test('a write that found nothing to do, or failed, has no point behind it', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'claimcheck-points-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
-  const { jobs, close } = await openSqliteStore({ dataDir, rules: RULES });
+  const opened = await openSqliteStore({ dataDir, rules: RULES });
   const reached: string[] = [];
-  const store = withCrashPoints(jobs, (point) => void reached.push(point));
-  await store.claim({ session: 'ses_gone', worker: 'w', lanes: [], limit: 1 });
+  const store = withCrashPoints(opened.jobs, (point) => void reached.push(point));
+  await store.claim({ session: 'ses_gone', worker: 'w', serial: 1, lanes: [], limit: 1 });
   await store.act({ tenant: 't', jobId: 'job_gone', command: { type: 'cancel', actor: 'a', reason: 'r' } });
-  await store.renew({ session: 'ses_gone' });
-  await close();
-  await expect(store.renew({ session: 'ses_gone' })).rejects.toThrow();
+  await store.renew({ session: 'ses_gone', heard: [] });
+  await opened.close();
+  await expect(store.renew({ session: 'ses_gone', heard: [] })).rejects.toThrow();
   expect(reached).toEqual(['claim.before', 'act.before', 'renew.before', 'renew.committed', 'renew.before']);
 });

@@ -19,6 +19,9 @@ export const CRASH_POINTS = {
   'settle.committed': 'Outcomes are written, and their worker does not know.',
   'renew.before': 'A heartbeat is about to extend the session.',
   'renew.committed': 'The session is extended, and what was taken from it is not yet heard of.',
+  'reconcile.before': 'A worker that was not answered is about to say which leases it holds.',
+  'reconcile.committed':
+    'Leases that nobody runs are given back, and their worker was not told which of its own are gone.',
   'sweep.before': 'A sweep is about to do what time does to jobs.',
   'sweep.committed': 'A sweep has moved jobs, and nobody was woken for them.',
   'reap.before': 'The supervisor has seen its worker end and has not taken its jobs back.',
@@ -42,7 +45,7 @@ type Group = CrashPoint extends infer Point
 
 /** Verbs without a point: those that read, and those whose loss costs nobody anything. */
 type Unmarked =
-  | ('status' | 'job' | 'list' | 'inlineBlob' | 'nextDueInMs' | 'ping')
+  | ('status' | 'statuses' | 'job' | 'list' | 'inlineBlob' | 'nextDueInMs' | 'ping')
   | ('openSession' | 'closeSession' | 'progress')
   // the commit is its caller's own
   | 'enqueueWithin';
@@ -66,6 +69,7 @@ export function withCrashPoints(store: JobStore, reached: Reached): JobStore {
     settle: (settlements) =>
       around(settlements.some(isRelease) ? 'release' : 'settle', () => store.settle(settlements)),
     renew: (params) => around('renew', () => store.renew(params)),
+    reconcile: (params) => around('reconcile', () => store.reconcile(params)),
     sweep: (params) => around('sweep', () => store.sweep(params), movedAny),
     reapSession: (params) => around('reap', () => store.reapSession(params)),
     act: (params) =>

@@ -1,7 +1,4 @@
 /** What becomes of the store when its connections do not: on a server of its own, which the tests may end. */
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { DatabaseError } from 'pg';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it, vi } from 'vitest';
@@ -56,37 +53,7 @@ function withLockedTables<T>(body: () => Promise<T>): Promise<T> {
   }, server.url);
 }
 
-/** A server that greets each client and ends its connection in one breath. */
-async function startBreathless(): Promise<{ url: string; close: () => void }> {
-  const { hostname, port } = new URL(server.url);
-  const breathless = createServer((client) => {
-    const backend = connect(Number(port), hostname);
-    client.on('data', (chunk) => backend.write(chunk)).on('error', () => {});
-    client.on('close', () => backend.destroy());
-    backend.on('data', (chunk) => {
-      const isGreeting = chunk.includes(READY);
-      client.write(isGreeting ? Buffer.concat([chunk, FATAL]) : chunk);
-      if (isGreeting) client.end();
-    });
-  }).listen(0, '127.0.0.1');
-  await once(breathless, 'listening');
-  const url = new URL(server.url);
-  url.port = `${(breathless.address() as AddressInfo).port}`;
-  return { url: url.href, close: () => breathless.close() };
-}
-
-/** "Ready for a query", the last message of a greeting; and what an administrator's command sends. */
-const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
-const FIELDS = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0';
-const FATAL = Buffer.concat([Buffer.from([0x45, 0, 0, 0, FIELDS.length + 4]), Buffer.from(FIELDS)]);
-
 describe('connections', () => {
-  it('that are ended in the breath in which they begin reject what they were for, and end no process', async () => {
-    const breathless = await startBreathless();
-    await expect(open(breathless.url)).rejects.toMatchObject(UNAVAILABLE);
-    breathless.close();
-  });
-
   it('that an administrator ends are replaced, and nothing else is noticed', async () => {
     const jobId = await f.enqueueOne();
     await endConnections();

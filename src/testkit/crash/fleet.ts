@@ -56,7 +56,7 @@ const UNAVAILABLE = 3;
 
 const LEADS_TO: Record<Member['kind'], readonly string[]> = {
   api: ['intake', 'act', 'sweep'],
-  worker: ['claim', 'attempt', 'settle', 'renew', 'sweep', 'release'],
+  worker: ['claim', 'attempt', 'settle', 'renew', 'reconcile', 'sweep', 'release'],
 };
 
 export function createFleet(options: FleetOptions): Fleet {
