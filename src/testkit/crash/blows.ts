@@ -77,9 +77,13 @@ async function stopped(arena: Arena): Promise<void> {
   service.start();
 }
 
-/** Past its lease, so that its jobs are taken away meanwhile; others are hit during that time. */
+/** Past its lease, so that its jobs, where it is a worker, are taken away meanwhile; others are hit during that time. */
 function paused(arena: Arena): Promise<void> {
-  const { service } = anyOf(arena);
+  const kind = arena.random() < 0.8 ? 'worker' : 'api';
+  const { service } = pick(
+    arena.fleet.members.filter((member) => member.kind === kind),
+    arena.random,
+  );
   service.signal('SIGSTOP');
   const pause = sleep(LEASE_MS * (1.2 + 3 * arena.random()), undefined, { signal: arena.over })
     .catch(() => {})

@@ -159,6 +159,7 @@ export class Clients {
       { mode: 'echo', value: number },
       { mode: 'echo', value: `${number} ${LONG_TEXT}` },
       { mode: 'slow', ms: 300 + ((number * 97) % 1200) },
+      { mode: 'slow', ms: 1000 + ((number * 97) % 3000) },
       { mode: 'flaky', fail_times: 1 },
       { mode: 'throw', message: `${number}` },
       { mode: 'malformed' },
