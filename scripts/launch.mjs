@@ -1,5 +1,5 @@
 /**
- * The launcher behind `npm start`, `npm test`, `npm run demo`, `npm run check` and `npm run bench`: on a
+ * The launcher behind `npm start`, `npm test`, `npm run demo`, `npm run bench`, `npm run torture` and `npm run check`: on a
  * fresh clone it installs what is missing and builds, then runs the command.
  *
  * Tried on: Linux x64, Node 20 and Node 24. Written for macOS and Windows as well, where it has

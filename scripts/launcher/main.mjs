@@ -14,6 +14,7 @@ import { runNode } from './run.mjs';
 const COMMANDS = {
   start: { needsBuild: true, run: (args) => foreground('bin/claimcheck', 'serve', '--demo', ...args) },
   demo: { needsBuild: true, run: (args) => foreground('bin/claimcheck', 'demo', ...args) },
+  torture: { needsBuild: true, run: (args) => foreground('scripts/torture.mjs', ...args) },
   // Some tests start processes from dist.
   test: { needsBuild: true, run: (args) => foreground(toolScript('vitest', 'vitest'), 'run', ...args) },
   check: { needsBuild: false, run: check },

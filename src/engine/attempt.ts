@@ -11,6 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Isolation } from '../ports/isolation.ts';
 import type { ClaimedJob, InlineBlob } from '../ports/job-store.ts';
 import type { Log } from '../ports/telemetry.ts';
+import type { Reached } from './crash-points.ts';
 import type { KnownWorkflow } from './define.ts';
 import { createKeeper } from './durable.ts';
 import type { Keeper } from './durable.ts';
@@ -48,6 +49,7 @@ export interface AttemptDeps extends Pick<RunDeps, 'uploads' | 'model'> {
   progress: (job: ClaimedJob, fraction: number, note: string | null) => void;
   /** Writes the end of the attempt, however long that takes. */
   settle: Settle;
+  reached?: Reached | undefined;
 }
 
 export interface Attempt {
@@ -96,6 +98,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     this.#startedMs = deps.clock.monotonicMs();
     this.#timer = deps.clock.after(this.#limit.ms, () => this.end(this.#limit.cause));
     this.keeper = createKeeper(deps.blobs, job, deps.settings);
+    deps.reached?.('attempt.starting');
     const isolation = workflow.definition.isolation === 'process' ? deps.isolation : null;
     if (isolation !== null) {
       const givenUp = new Promise<void>((resolve) => {
@@ -176,6 +179,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
 
   async #conclude(answered: Promise<Ran | null>): Promise<void> {
     const result = await answered;
+    this.#deps.reached?.('attempt.returned');
     // a function that blocked the event loop past its limit returns before the timer could fire
     if (this.#elapsedMs() >= this.#limit.ms) this.end(this.#limit.cause);
     this.#over = true;
@@ -185,7 +189,9 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     const concluded = outcomeFor(this.job, ended, this);
     // mostly known: no turn is spent
     const outcome = concluded instanceof Promise ? await this.#kept(concluded) : concluded;
-    if (outcome !== null) await this.#deps.settle(this.job, outcome, blobsOf(outcome, this.keeper.inline));
+    if (outcome === null) return;
+    this.#deps.reached?.('attempt.kept');
+    await this.#deps.settle(this.job, outcome, blobsOf(outcome, this.keeper.inline));
   }
 
   /** An artifact that finds no room is given up where the attempt is ended meanwhile. */

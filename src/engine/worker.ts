@@ -28,7 +28,8 @@ import type { EngineSettings } from './settings.ts';
 import { createSlots } from './slots.ts';
 import type { Slots } from './slots.ts';
 
-export interface WorkerDeps extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'model' | 'isolation'> {
+export interface WorkerDeps
+  extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'model' | 'isolation' | 'reached'> {
   store: JobStore;
   workflows: WorkflowTable;
   clock: Clock;

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { fileReason } from '../cli/file-reasons.ts';
 import { EXIT, Problem } from '../cli/problem.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
+import { faultHooks } from './fault-hooks.ts';
 import { hostId } from './host.ts';
 import { isolationMaker } from './isolation.ts';
 import type { Known } from './known-workflows.ts';
@@ -31,6 +32,7 @@ export async function openStore(settings: Settings, known: Known, telemetry: Tel
     telemetry,
     settings: own,
     bootstrapKey,
+    faults: faultHooks(settings),
   };
   try {
     const parts = await openParts(options);

@@ -7,6 +7,10 @@ import { openFileBlobs } from '../blobs/file-blobs.ts';
 import { createAnnounce } from '../engine/announce.ts';
 import type { Announce } from '../engine/announce.ts';
 import type { EngineApi } from '../engine/api.ts';
+import { withAttemptLog } from '../engine/attempt-log.ts';
+import type { WriteAttempts } from '../engine/attempt-log.ts';
+import { withCrashPoints } from '../engine/crash-points.ts';
+import type { Reached } from '../engine/crash-points.ts';
 import { workflowTable } from '../engine/define.ts';
 import type { WorkflowTable } from '../engine/define.ts';
 import { createEngine } from '../engine/engine.ts';
@@ -51,6 +55,15 @@ export interface PartsOptions {
   bootstrapKey?: string | null;
   clock?: Clock;
   random?: () => number;
+  faults?: FaultHooks;
+}
+
+/** What tests of faults hang into a process. */
+export interface FaultHooks {
+  /** Hears of every crash point, and may end the process there. */
+  reached?: Reached | undefined;
+  /** Writes down what workers of this process were told. */
+  writeAttempts?: WriteAttempts | undefined;
 }
 
 /** `onSession` hears the id of each session before it is opened, so that whoever outlives the worker can reap it. */
@@ -85,7 +98,8 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const workflows = workflowTable(options.workflows);
   makeDirectory(resolve(options.dataDir));
   const wakeups = createWakeups();
-  const store = await openStore(options, { clock, settings, wakeups });
+  const { faults = {} } = options;
+  const store = hooked(await openStore(options, { clock, settings, wakeups }), faults);
   const blobs = await openFileBlobs({ dir: join(options.dataDir, 'blobs') }).catch(async (error: unknown) => {
     await store.close();
     throw error;
@@ -130,6 +144,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
         settings,
         name,
         host: hostId(),
+        reached: faults.reached,
         newSessionId: () => `ses_${newId()}`,
         ...hooks,
       }),
@@ -151,6 +166,12 @@ function bufferedRandom(): () => number {
     }
     return (bytes[next++] ?? 0) / 256;
   };
+}
+
+/** The log is the inner one: what it says was told before a crash, too. */
+function hooked(store: Store, { reached, writeAttempts }: FaultHooks): Store {
+  const logged = writeAttempts === undefined ? store.jobs : withAttemptLog(store.jobs, writeAttempts);
+  return { ...store, jobs: reached === undefined ? logged : withCrashPoints(logged, reached) };
 }
 
 async function openStore(

@@ -2,10 +2,12 @@
  * Every setting, declared once: its kind and range, its default and what it means. The environment, the flags
  * of the commands, their `--help` and docs/settings.md are all made from this table.
  */
+import { CRASH_POINTS } from '../engine/crash-points.ts';
+import type { CrashPoint } from '../engine/crash-points.ts';
 import { DEFAULT_SETTINGS as ENGINE } from '../engine/settings.ts';
 
 /** Which commands take a setting: see `GROUPS`. */
-export type SettingGroup = 'api' | 'store' | 'worker' | 'limits' | 'log' | 'client';
+export type SettingGroup = 'api' | 'store' | 'worker' | 'limits' | 'log' | 'faults' | 'client';
 
 interface Declared<Kind extends string, Default> {
   kind: Kind;
@@ -38,6 +40,8 @@ export type Setting =
   | Declared<'file', null>
   | Declared<'url', null>
   | Declared<'database', null>
+  /** A crash point, and after a colon at which time. */
+  | Declared<'point', null>
   /** A name that is kept for a later version: setting it is an error that says so. */
   | Declared<'reserved', null>;
 
@@ -262,6 +266,19 @@ export const SETTINGS = {
     doc: 'Least severe log line that is written. At info there is one line a transition.',
   },
 
+  crashPoint: {
+    kind: 'point',
+    default: null,
+    group: 'faults',
+    doc: 'Where the process ends itself by SIGKILL, the first time or the one that is named; a worker of `serve` counts for itself.',
+  },
+  attemptLog: {
+    kind: 'file',
+    default: null,
+    group: 'faults',
+    doc: 'File to which a worker appends what it claimed and what it was told at the end of each attempt, before it acts on it.',
+  },
+
   url: {
     kind: 'url',
     default: null,
@@ -289,6 +306,7 @@ export const GROUPS: Readonly<Record<SettingGroup, { title: string; commands: st
     commands: '`serve`, `work`',
   },
   log: { title: 'Logs', commands: '`serve`, `work`' },
+  faults: { title: 'Tests of faults', commands: '`serve`, `work`' },
   client: { title: 'The command line as a client', commands: 'every command but `serve`, `work`, `demo`' },
 };
 
@@ -306,6 +324,12 @@ function words(key: string): string[] {
   return key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).split(' ');
 }
 
+/** Null where the text names no crash point. */
+export function crashOf(text: string): { point: CrashPoint; times: number } | null {
+  const [, name = '', times = '1'] = /^([^:]*)(?::([1-9]\d{0,8}))?$/.exec(text) ?? [];
+  return Object.hasOwn(CRASH_POINTS, name) ? { point: name as CrashPoint, times: Number(times) } : null;
+}
+
 /** What a setting takes, as a phrase: `a whole number from 1 to 10000`. */
 export function allowedOf(setting: Setting): string {
   switch (setting.kind) {
@@ -319,6 +343,8 @@ export function allowedOf(setting: Setting): string {
       return 'an http:// or https:// address without a user, a query or a fragment';
     case 'database':
       return 'a postgres:// address';
+    case 'point':
+      return 'the name of a crash point, and `:3` behind it for the third time';
     case 'secret': {
       const length = setting.minLength > 1 ? `${setting.minLength} or more ` : '';
       return `${length}printable ASCII characters, none of them a blank at either end`;

@@ -78,6 +78,14 @@ test.each([
     'CLAIMCHECK_DATABASE_URL is wrong; it takes a postgres:// address.',
   ],
   [
+    { CLAIMCHECK_CRASH_POINT: 'settle.comitted' },
+    'CLAIMCHECK_CRASH_POINT is "settle.comitted"; it takes the name of a crash point, and `:3` behind it for the third time.',
+  ],
+  [
+    { CLAIMCHECK_CRASH_POINT: 'settle.committed:0' },
+    'CLAIMCHECK_CRASH_POINT is "settle.committed:0"; it takes the name of a crash point, and `:3` behind it for the third time.',
+  ],
+  [
     { CLAIMCHECK_BLOBS_URL: 's3://bucket' },
     'CLAIMCHECK_BLOBS_URL is set, but this version has only local files; unset it.',
   ],
@@ -85,6 +93,21 @@ test.each([
   const problem = problemOf(() => readSettings({}, env));
   expect(problem.message).toBe(sentence);
   expect(problem.exitCode).toBe(EXIT.usage);
+});
+
+const FAULTS = {
+  CLAIMCHECK_CRASH_POINT: 'settle.committed:3',
+  CLAIMCHECK_ATTEMPT_LOG: 'attempts.jsonl',
+};
+
+test.each(Object.entries(FAULTS))('%s is for tests, and refused in production', (name, value) => {
+  expect(Object.values(readSettings({}, { [name]: value }))).toContain(value);
+  const problem = problemOf(() => readSettings({}, { [name]: value, NODE_ENV: 'production' }));
+  expect(problem.message).toBe(
+    `${name} is for tests of faults and is refused where NODE_ENV is production; unset it.`,
+  );
+  expect(problem.exitCode).toBe(EXIT.usage);
+  expect(readSettings({}, { [name]: '', NODE_ENV: 'production' })).toMatchObject({ crashPoint: null });
 });
 
 test('a wrong flag is named as the flag it is', () => {

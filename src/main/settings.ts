@@ -6,7 +6,7 @@ import { EXIT, Problem } from '../cli/problem.ts';
 import type { EngineSettings } from '../engine/settings.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { isKeyText } from './key-text.ts';
-import { SETTINGS, allowedOf, flagOf, variableOf } from './setting-table.ts';
+import { SETTINGS, allowedOf, crashOf, flagOf, variableOf } from './setting-table.ts';
 import type { Setting, SettingKey } from './setting-table.ts';
 
 type ValueOf<Declared extends Setting> = Declared['kind'] extends 'integer'
@@ -30,9 +30,19 @@ export function readSettings(flags: FlagValues = {}, env: Environment = process.
   const entries = Object.entries(SETTINGS).map(([key, setting]) => {
     const flag = flags[key as SettingKey];
     const name = flag === undefined ? variableOf(key) : flagOf(key);
-    return [key, valueOf(setting, name, flag ?? env[variableOf(key)])];
+    const value = valueOf(setting, name, flag ?? env[variableOf(key)]);
+    if (value !== null && setting.group === 'faults') refuseInProduction(name, env);
+    return [key, value];
   });
   return Object.fromEntries(entries) as Settings;
+}
+
+function refuseInProduction(name: string, env: Environment): void {
+  if (env['NODE_ENV'] !== 'production') return;
+  throw new Problem(
+    `${name} is for tests of faults and is refused where NODE_ENV is production; unset it.`,
+    EXIT.usage,
+  );
 }
 
 /** The part of the settings that the engine works by. */
@@ -90,15 +100,14 @@ function valueOf(setting: Setting, name: string, text: string | undefined): stri
 /** Undefined where the text is not what the setting takes. */
 function parse(setting: Setting, text: string): string | number | undefined {
   switch (setting.kind) {
-    case 'integer': {
-      const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-      return number >= setting.min && number <= setting.max ? number : undefined;
-    }
+    case 'integer':
+      return integer(setting, text);
     case 'choice':
       return setting.choices.find((choice) => choice === text);
     case 'url':
     case 'database':
-      return IS_ADDRESS[setting.kind](text) ? text : undefined;
+    case 'point':
+      return FITS[setting.kind](text) ? text : undefined;
     case 'secret':
       return isKeyText(text, setting.minLength) ? text : undefined;
     case 'reserved':
@@ -110,10 +119,16 @@ function parse(setting: Setting, text: string): string | number | undefined {
   }
 }
 
-/** An API's address is shown in errors, and paths are appended to it. */
-const IS_ADDRESS = {
+function integer({ min, max }: { min: number; max: number }, text: string): number | undefined {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  return number >= min && number <= max ? number : undefined;
+}
+
+const FITS = {
+  // An API's address is shown in errors, and paths are appended to it.
   url: (text: string) => hasProtocol(text, /^https?:$/) && !HAS_EXTRAS.test(text),
   database: (text: string) => hasProtocol(text, /^postgres(ql)?:$/),
+  point: (text: string) => crashOf(text) !== null,
 } as const;
 
 /** What comes before a host's `@`, or after `?` and `#`. */

@@ -121,10 +121,17 @@ function valid(): History & { jobs: Job[] } {
         { jobId: 'job_lost', attempt: 3, token: 3 },
       ],
       settlements: [
-        { jobId: 'job_done', attempt: 2, told: 'settled' },
-        { jobId: 'job_lost', attempt: 1, told: 'lease_lost' },
+        { jobId: 'job_done', attempt: 2, command: 'complete', told: 'settled' },
+        { jobId: 'job_done', attempt: 1, command: 'fail', told: 'settled' },
+        { jobId: 'job_lost', attempt: 1, command: 'complete', told: 'lease_lost' },
+        { jobId: 'job_lost', attempt: 2, command: 'release', told: 'settled' },
+        { jobId: 'job_cancelled', attempt: 1, command: 'fail', told: 'lease_lost' },
+        // the reply to the first was lost
+        { jobId: 'job_replayed', attempt: 2, command: 'complete', told: 'nothing' },
+        { jobId: 'job_replayed', attempt: 2, command: 'complete', told: 'lease_lost' },
       ],
     },
+    overstays: [{ jobId: 'job_lost', lateMs: 400 }],
     crashed: false,
     read: (uri) => Promise.resolve(/^(artifacts|evidence)\//.test(uri) ? BYTES : null),
     now: 1000,
@@ -223,15 +230,33 @@ const CORRUPTIONS: [invariant: number, what: string, corrupt: Corrupt][] = [
   [9, 'a job that ended has a lease', (h) => (job(h, 'job_done').lease = job(h, 'job_lost').lease)],
   [9, 'a lease has no token', (h) => (job(h, 'job_lost').lease!.token = 0)],
   [10, 'a token did not grow', (h) => (h.workers!.claims[1]!.token = 1)],
+  [10, 'two workers were given one attempt', (h) => (h.workers!.claims[1]!.attempt = 1)],
   [10, 'a lease is older than the last claim', (h) => (h.workers!.claims[2]!.token = 9)],
   [10, 'a lease is of another attempt', (h) => (job(h, 'job_lost').lease!.attempt = 1)],
   [11, 'an attempt was settled twice', (h) => h.workers!.settlements.push({ ...h.workers!.settlements[0]! })],
   [
     11,
     'a worker that had lost its lease was told that it settled',
-    (h) => (h.workers!.settlements[1]!.told = 'settled'),
+    (h) => (h.workers!.settlements[2]!.told = 'settled'),
   ],
+  [11, 'a completion that was told is a failure', (h) => (h.workers!.settlements[1]!.command = 'complete')],
+  [11, 'a failure that was told is a completion', (h) => (h.workers!.settlements[0]!.command = 'fail')],
+  [11, 'a failure that was told is a release', (h) => (h.workers!.settlements[3]!.command = 'fail')],
+  [11, 'a release that was told is a failure', (h) => (h.workers!.settlements[1]!.command = 'release')],
+  [11, 'a failure that was told is a cancel', (h) => (h.workers!.settlements[4]!.told = 'settled')],
+  [11, 'an attempt that was only refused completed', (h) => h.workers!.settlements.splice(5, 1)],
+  [11, 'what was settled is in no history', (h) => (h.workers!.settlements[0]!.attempt = 7)],
   [12, 'more attempts than the budget', (h) => (job(h, 'job_done').limits.maxAttempts = 1)],
+  [
+    12,
+    'more attempts than the budget, before a replay',
+    (h) => {
+      const lives: Command[] = [claim, { type: 'lose' }, claim, malformed, { type: 'replay', ...by }];
+      const replayed = lived('job_x', {}, ...lives.map((order, at): [number, Command] => [at, order]));
+      h.jobs.push({ ...replayed, limits: { ...replayed.limits, maxAttempts: 1 } });
+    },
+  ],
+  [12, 'a claim left no trace', (h) => (h.workers!.claims[2]!.attempt = 4)],
   [12, 'the attempt is not the number of claims', (h) => (job(h, 'job_done').attempt = 3)],
   [13, 'an attempt has no outcome', (h) => job(h, 'job_done').events.splice(2, 1)],
   [
@@ -240,6 +265,7 @@ const CORRUPTIONS: [invariant: number, what: string, corrupt: Corrupt][] = [
     (h) => job(h, 'job_dead').events.push({ ...job(h, 'job_dead').events[2]! }),
   ],
   [14, 'a lease that expired was not swept', (h) => (job(h, 'job_lost').lease!.until = 499)],
+  [14, 'a lease that had expired was seen', (h) => (h.overstays![0]!.lateMs = 501)],
   [15, 'an event carries a time of the future', (h) => (job(h, 'job_done').events[1]!.at += 3_600_000)],
   [15, 'an event is older than its job', (h) => (job(h, 'job_done').events[4]!.at = -1)],
   [

@@ -92,17 +92,41 @@ export function readersSeeAll({ jobs, clients }: History): Violation[] {
   });
 }
 
-/** 12. Checked: the budget used is within its limit, `attempt` is the number of claims, and neither is negative. */
-export function budgetHolds({ jobs }: History): Violation[] {
-  return jobs.flatMap(({ jobId, used, attempt, limits, events }) => {
-    if (used > limits.maxAttempts || used < 0) {
-      return [{ invariant: 12, jobId, message: `used ${used} of ${limits.maxAttempts} attempts` }];
-    }
-    const claims = events.filter((event) => event.type === 'running').length;
-    return claims === attempt
-      ? []
-      : [{ invariant: 12, jobId, message: `is at attempt ${attempt} after ${claims} claims` }];
+/**
+ * 12. Checked: the budget is never passed, in no life of the job (an earlier one is held against the limit of now, which a
+ * replay may have raised); `attempt` is the number of claims; and each claim that a worker was told of is among them.
+ */
+export function budgetHolds({ jobs, workers }: History): Violation[] {
+  const told = grouped(workers?.claims ?? [], ({ jobId }) => jobId);
+  return jobs.flatMap((job) => {
+    const fault = budgetFault(job, told.get(job.jobId) ?? []);
+    return fault === null ? [] : [{ invariant: 12, jobId: job.jobId, message: fault }];
   });
+}
+
+function budgetFault(
+  { used, attempt, limits, events }: Job,
+  told: readonly { attempt: number }[],
+): string | null {
+  const most = Math.max(used, mostUsed(events));
+  if (most > limits.maxAttempts || used < 0) return `used ${most} of ${limits.maxAttempts} attempts`;
+  const claims = events.filter((event) => event.type === 'running').length;
+  if (claims !== attempt) return `is at attempt ${attempt} after ${claims} claims`;
+  const lost = told.find((claim) => claim.attempt > claims);
+  return lost === undefined ? null : `was claimed as attempt ${lost.attempt} and has ${claims} claims`;
+}
+
+/** The most attempts that were spent at any time since the acceptance or a replay. */
+function mostUsed(events: readonly JobEvent[]): number {
+  let used = 0;
+  let most = 0;
+  for (const { type, from, to, code } of events) {
+    if (type === 'running') used += 1;
+    else if (from === 'dead_letter' && to === 'queued') used = 0;
+    else if (from === 'running' && type === 'queued' && code === undefined) used -= 1;
+    most = Math.max(most, used);
+  }
+  return most;
 }
 
 /** 13. Checked: each claim is followed by exactly one event that ends it, but for the last one of a running job. */

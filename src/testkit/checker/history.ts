@@ -25,10 +25,16 @@ export interface ClientLog {
   streams?: { jobId: string; events: { seq: number; type: string }[] }[];
 }
 
-/** What workers wrote down, each line in the order of its time within one job. */
-interface WorkerLog {
+/** What workers wrote down, in any order. */
+export interface WorkerLog {
   claims: { jobId: string; attempt: number; token: number }[];
-  settlements: { jobId: string; attempt: number; told: 'settled' | 'lease_lost' }[];
+  settlements: {
+    jobId: string;
+    attempt: number;
+    command: 'complete' | 'fail' | 'release';
+    /** `nothing`: no reply came, so it may have been written. */
+    told: 'settled' | 'lease_lost' | 'nothing';
+  }[];
 }
 
 export interface History {
@@ -37,6 +43,8 @@ export interface History {
   statuses: readonly StatusView[];
   clients: ClientLog;
   workers?: WorkerLog;
+  /** Leases that a look during the run found past their end, and how long; breaks of the store do not count. */
+  overstays?: { jobId: string; lateMs: number }[];
   /** True where processes were killed on the way. */
   crashed: boolean;
   /** The bytes that a reference stands for, or null where they are gone. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Job, JobEvent } from '../../domain/record.ts';
 import { grouped } from './history.ts';
-import type { History, Violation } from './history.ts';
+import type { History, Violation, WorkerLog } from './history.ts';
 
 /** 9. Checked: a job has a lease, with worker, token and expiry, exactly while it is running. */
 export function runningHasLease({ jobs }: History): Violation[] {
@@ -16,66 +16,88 @@ export function runningHasLease({ jobs }: History): Violation[] {
 }
 
 /**
- * 10. Checked: a lease is that of the record's attempt; and, where workers wrote down their claims, the tokens of one job
- * only grow and none is older than the last.
+ * 10. Checked: a lease is that of the record's attempt; and, where workers wrote down their claims, no attempt was given out
+ * twice, the tokens of one job grow from attempt to attempt, and its lease is not older than the last.
  */
 export function tokensGrow({ jobs, workers }: History): Violation[] {
   const claims = grouped(workers?.claims ?? [], (claim) => claim.jobId);
   return jobs.flatMap(({ jobId, lease, attempt }) => {
-    const tokens = (claims.get(jobId) ?? []).map((claim) => claim.token);
-    const stuck = tokens.findIndex((token, index) => index > 0 && token <= (tokens[index - 1] ?? 0));
-    if (stuck !== -1)
-      return [{ invariant: 10, jobId, message: `token ${tokens[stuck]} came after ${tokens[stuck - 1]}` }];
+    const own = (claims.get(jobId) ?? []).toSorted((a, b) => a.attempt - b.attempt || a.token - b.token);
+    const fault = claimFault(own);
+    if (fault !== null) return [{ invariant: 10, jobId, message: fault }];
     if (lease === null) return [];
     if (lease.attempt !== attempt) {
       return [
         { invariant: 10, jobId, message: `attempt ${attempt} runs on the lease of attempt ${lease.attempt}` },
       ];
     }
-    const newest = Math.max(0, ...tokens);
+    const newest = own.at(-1)?.token ?? 0;
     return lease.token < newest
       ? [{ invariant: 10, jobId, message: `its lease is older than token ${newest}` }]
       : [];
   });
 }
 
+function claimFault(claims: WorkerLog['claims']): string | null {
+  for (const [index, { attempt, token }] of claims.entries()) {
+    const before = claims[index - 1];
+    if (before === undefined) continue;
+    if (attempt === before.attempt) return `attempt ${attempt} was given out twice`;
+    if (token <= before.token) return `token ${token} came after ${before.token}`;
+  }
+  return null;
+}
+
 /**
- * 11. Checked where workers wrote down what they were told: no attempt was settled twice, and each that was settled ended
- * in the history otherwise than by the loss of its worker.
+ * 11. Checked where workers wrote down what they were told: no attempt was settled twice, each that was settled ended in the
+ * history as it was settled, and none that heard nothing but a refusal completed its job.
  */
 export function staleWritesNothing({ jobs, workers }: History): Violation[] {
   const byId = new Map(jobs.map((job) => [job.jobId, job]));
-  const settled = (workers?.settlements ?? []).filter((line) => line.told === 'settled');
-  return [...grouped(settled, ({ jobId, attempt }) => `${jobId} ${attempt}`).values()].flatMap((lines) => {
-    const [line] = lines;
-    if (line === undefined) return [];
-    const { jobId, attempt } = line;
-    if (lines.length > 1)
-      return [{ invariant: 11, jobId, message: `attempt ${attempt} was settled ${lines.length} times` }];
+  const groups = grouped(workers?.settlements ?? [], ({ jobId, attempt }) => `${jobId} ${attempt}`);
+  return [...groups.values()].flatMap((lines) => {
+    const { jobId = '', attempt = 0 } = lines[0] ?? {};
     const end = byId
       .get(jobId)
       ?.events.find(
         (event) => event.attempt === attempt && event.from === 'running' && event.to !== 'running',
       );
-    const kept = end !== undefined && end.code !== 'worker_lost';
-    return kept
-      ? []
-      : [
-          {
-            invariant: 11,
-            jobId,
-            message: `attempt ${attempt} was told it is settled, and its history says ${end?.code ?? 'nothing'}`,
-          },
-        ];
+    const fault = settlementFault(lines, end);
+    return fault === null ? [] : [{ invariant: 11, jobId, message: `attempt ${attempt} ${fault}` }];
   });
 }
 
-/** 14. Checked: no lease of a running job expired longer ago than the grace. */
-export function expiredIsSwept({ jobs, now, graceMs }: History): Violation[] {
-  return jobs.flatMap(({ jobId, lease }) =>
-    lease === null || now - lease.until <= graceMs
+function settlementFault(lines: WorkerLog['settlements'], end: JobEvent | undefined): string | null {
+  const settled = lines.filter(({ told }) => told === 'settled');
+  const [line] = settled;
+  if (settled.length > 1) return `was settled ${settled.length} times`;
+  if (line !== undefined) {
+    const told = `was told that its ${line.command} is written`;
+    return end !== undefined && ENDS_AS[line.command](end)
+      ? null
+      : `${told}, and its history says ${end?.code ?? end?.type ?? 'nothing'}`;
+  }
+  const refused = lines.every(({ told }) => told === 'lease_lost');
+  return refused && end?.type === 'completed' ? 'was refused, and its history says that it completed' : null;
+}
+
+const FROM_OUTSIDE: readonly (string | undefined)[] = ['worker_lost', 'cancelled'];
+
+const ENDS_AS: Record<WorkerLog['settlements'][number]['command'], (end: JobEvent) => boolean> = {
+  complete: ({ type }) => type === 'completed',
+  fail: ({ type, code }) => type !== 'completed' && code !== undefined && !FROM_OUTSIDE.includes(code),
+  release: ({ type, code }) => type === 'queued' && code === undefined,
+};
+
+/** 14. Checked: no lease of a running job expired longer ago than the grace, now or when somebody looked. */
+export function expiredIsSwept({ jobs, overstays = [], now, graceMs }: History): Violation[] {
+  const left = jobs.flatMap(({ jobId, lease }) =>
+    lease === null ? [] : [{ jobId, lateMs: now - lease.until }],
+  );
+  return [...left, ...overstays].flatMap(({ jobId, lateMs }) =>
+    lateMs <= graceMs
       ? []
-      : [{ invariant: 14, jobId, message: `is running on a lease that expired ${now - lease.until} ms ago` }],
+      : [{ invariant: 14, jobId, message: `was running on a lease that had expired ${lateMs} ms ago` }],
   );
 }
 

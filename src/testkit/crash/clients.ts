@@ -21,6 +21,9 @@ const LONG_TEXT = 'x'.repeat(20_000);
 /** Of so many acknowledged jobs, one is followed by its stream. */
 const FOLLOWED = 10;
 
+/** So many of the last jobs are cancelled and replayed: older ones have ended long ago. */
+const RECENT = 200;
+
 export class Clients {
   readonly log: Required<ClientLog> = { creates: [], cancels: [], replays: [], streams: [] };
   readonly #api: Api;
@@ -72,7 +75,8 @@ export class Clients {
     if (chance < 0.6) return this.#create();
     if (chance < 0.7) return this.#createBatch();
     if (chance < 0.8) return this.#createWrongly();
-    const jobId = this.#acknowledged[Math.floor(this.#random() * this.#acknowledged.length)];
+    const recent = this.#acknowledged.slice(-RECENT);
+    const jobId = recent[Math.floor(this.#random() * recent.length)];
     if (jobId === undefined) return Promise.resolve();
     return chance < 0.9 ? this.#cancel(jobId) : this.#replay(jobId);
   }
@@ -155,6 +159,7 @@ export class Clients {
       { mode: 'echo', value: number },
       { mode: 'echo', value: `${number} ${LONG_TEXT}` },
       { mode: 'slow', ms: 300 + ((number * 97) % 1200) },
+      { mode: 'slow', ms: 1000 + ((number * 97) % 3000) },
       { mode: 'flaky', fail_times: 1 },
       { mode: 'throw', message: `${number}` },
       { mode: 'malformed' },

@@ -45,6 +45,8 @@ export interface JudgeOptions {
   clients: ClientLog;
   /** What workers wrote down, where they did. */
   workers?: History['workers'];
+  /** Leases that were seen past their end. */
+  overstays?: History['overstays'];
   /** When the last fault ended, by the store's clock. */
   quietSince: number;
   /** The store's time; the machine's own where they are the same. */
@@ -55,13 +57,23 @@ export interface JudgeOptions {
 
 /** Reads every job of the store, which must have come to rest, against what clients were told. */
 export async function judge(options: JudgeOptions): Promise<Judgement> {
-  const { store, blobs, clients, workers, quietSince, leaseMs = LEASE_MS, graceMs = GRACE_MS } = options;
+  const {
+    store,
+    blobs,
+    clients,
+    workers,
+    overstays,
+    quietSince,
+    leaseMs = LEASE_MS,
+    graceMs = GRACE_MS,
+  } = options;
   const read = await readJobs(store, 'default');
   const now = options.now ?? Date.now();
   const violations = await check({
     ...read,
     clients,
     ...(workers === undefined ? {} : { workers }),
+    ...(overstays === undefined ? {} : { overstays }),
     crashed: true,
     read: blobReader(store, blobs),
     now,
