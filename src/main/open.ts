@@ -54,7 +54,7 @@ export interface PartsOptions {
 }
 
 /** `onSession` hears the id of each session before it is opened, so that whoever outlives the worker can reap it. */
-type WorkerOptions = Partial<Pick<WorkerDeps, 'name' | 'crash' | 'onStuck' | 'onSession'>>;
+type WorkerOptions = Partial<Pick<WorkerDeps, 'name' | 'onStuck' | 'onSession'>>;
 
 export interface Parts {
   engine: EngineApi;

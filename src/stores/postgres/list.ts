@@ -5,7 +5,7 @@
  */
 import type { StatusView } from '../../domain/record.ts';
 import type { JobFilter, JobStore } from '../../ports/job-store.ts';
-import type { LaneRow } from '../shared/lanes.ts';
+import type { LaneTitle } from '../shared/lanes.ts';
 import { labelsOf, quoted } from '../shared/rows.ts';
 import { statusOf } from '../shared/views.ts';
 import type { StatusRow } from '../shared/views.ts';
@@ -15,7 +15,7 @@ import { prepared } from './statements.ts';
 
 const CANDIDATES = 200;
 
-interface ListRow extends StatusRow, LaneRow {
+interface ListRow extends StatusRow, LaneTitle {
   code: string | null;
   labels: string | null;
 }
