@@ -71,6 +71,12 @@ export interface ReplayCommand {
   outputSchemaSha256?: string | undefined;
 }
 
+/**
+ * Whether a job that waits may be what took its worker down: 0 where nothing speaks for it, 1 where it was lost with its
+ * worker in its first attempt, 2 where that was so in a later one.
+ */
+export type Suspicion = 0 | 1 | 2;
+
 export interface Move {
   from: Status;
   to: Status;
@@ -86,6 +92,8 @@ export interface Move {
   /** The decision as it stands after the move. */
   decision: Decision | null;
   limits: Limits;
+  /** Null where it stays as it was. */
+  suspicion: Suspicion | null;
   outputSchemaSha256?: string;
 }
 
@@ -198,9 +206,15 @@ function requeue(known: Known, failure: Failure, now: number, due: number): Move
     ...unchanged(known),
     to: 'queued',
     due,
+    suspicion: lost ? suspicionOf(known) : 0,
     errors: [errorEntry(known, failure, now)],
     events: [stamped(known, now, { type, to: 'queued', code: failure.code, ...(due > now ? { due } : {}) })],
   };
+}
+
+/** Attempts that failed before this one was lost count like lost ones: the less is left, the more caution is due. */
+function suspicionOf({ used }: Known): Suspicion {
+  return used > 1 ? 2 : 1;
 }
 
 function release(known: Known, reason: string, now: number): Move {
@@ -253,6 +267,7 @@ function replay(known: Known, command: ReplayCommand, now: number, caps: LimitPo
       ...unchanged(known),
       to: 'queued',
       due: now,
+      suspicion: 0,
       used: 0,
       replays: known.replays + 1,
       limits: renewed.limits,
@@ -325,6 +340,7 @@ function unchanged(known: Known): Move {
     limits: known.limits,
     decision: known.decision,
     due: null,
+    suspicion: null,
     errors: [],
     artifact: null,
     artifacts: [],

@@ -2,46 +2,57 @@ import { expect, it } from 'vitest';
 import { manualClock } from '../testkit/manual-clock.ts';
 import { createCaution } from './caution.ts';
 
-const RETRIED = { used: 2 };
+const LOST_ONCE = { suspicion: 1 } as const;
+const LOST_AGAIN = { suspicion: 2 } as const;
 
-it('after a crash the jobs that were lost run one at a time, until as many have ended', () => {
-  const caution = createCaution({ clock: manualClock(), full: 100, crash: { suspects: 2, again: true } });
-  expect(caution.width()).toBe(1);
-  caution.ended({ used: 1 }); // a fresh job is none of them
-  caution.ended(RETRIED);
-  expect(caution.width()).toBe(1);
-  caution.ended(RETRIED);
-  expect(caution.width()).toBe(100);
+function cautious(full = 100) {
+  const clock = manualClock();
+  const caution = createCaution({ clock, full });
+  /** Claims as a worker does, until no more is allowed. */
+  const fill = (job: typeof LOST_ONCE | typeof LOST_AGAIN) => {
+    let begun = 0;
+    for (; caution.allowed()[job.suspicion] > 0; begun += 1) caution.began(job);
+    return begun;
+  };
+  return { clock, caution, fill };
+}
+
+it('of jobs that were lost once a worker holds ten, of those that were lost again one, and begins them one by one', () => {
+  const { caution, fill } = cautious();
+  expect(caution.allowed()).toEqual({ 1: 1, 2: 1 });
+  expect([fill(LOST_ONCE), fill(LOST_AGAIN)]).toEqual([10, 1]);
+  expect(caution.allowed()).toEqual({ 1: 0, 2: 0 });
+  caution.ended(LOST_AGAIN);
+  expect(caution.allowed()).toEqual({ 1: 0, 2: 1 });
 });
 
-it('after a first crash, a worker that lives for some seconds dares more each second', async () => {
-  const clock = manualClock();
-  const caution = createCaution({ clock, full: 100, crash: { suspects: 50, again: false } });
+it('jobs that were never lost do not count', () => {
+  const { caution, fill } = cautious();
+  for (let job = 0; job < 20; job += 1) caution.began({ suspicion: 0 });
+  expect(fill(LOST_ONCE)).toBe(10);
+});
+
+it('a worker that lives with suspects for five seconds dares twice as many each second, up to its slots', async () => {
+  const { clock, fill } = cautious();
+  fill(LOST_AGAIN);
   await clock.advance(4999);
-  expect(caution.width()).toBe(1);
+  expect(fill(LOST_AGAIN)).toBe(0);
   await clock.advance(1);
-  expect(caution.width()).toBe(2);
+  expect(fill(LOST_AGAIN)).toBe(1);
   await clock.advance(2000);
-  expect(caution.width()).toBe(8);
+  expect(fill(LOST_AGAIN)).toBe(6);
   await clock.advance(60_000);
-  expect(caution.width()).toBe(100);
+  expect(fill(LOST_AGAIN)).toBe(92);
 });
 
-it('after a second one it keeps to one at a time for a minute', async () => {
-  const clock = manualClock();
-  const caution = createCaution({ clock, full: 100, crash: { suspects: 50, again: true } });
-  await clock.advance(59_999);
-  expect(caution.width()).toBe(1);
-  await clock.advance(10_001);
-  expect(caution.width()).toBe(100);
-});
-
-it('a claim that brings nothing ends it: none of the lost waits any more', () => {
-  const caution = createCaution({ clock: manualClock(), full: 100, crash: { suspects: 50, again: true } });
-  caution.idle();
-  expect(caution.width()).toBe(100);
-});
-
-it('a worker that follows no crash holds as many as it has slots', () => {
-  expect(createCaution({ clock: manualClock(), full: 100, crash: null }).width()).toBe(100);
+it('what it dared is forgotten some seconds after the last of them', async () => {
+  const { clock, caution, fill } = cautious();
+  fill(LOST_AGAIN);
+  await clock.advance(8000);
+  caution.ended(LOST_AGAIN);
+  await clock.advance(5000);
+  expect(fill(LOST_AGAIN)).toBeGreaterThan(1);
+  for (let job = 0; job < 100; job += 1) caution.ended(LOST_AGAIN);
+  await clock.advance(5001);
+  expect(fill(LOST_AGAIN)).toBe(1);
 });

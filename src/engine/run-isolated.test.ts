@@ -24,6 +24,7 @@ const JOB: ClaimedJob = {
   attempt: 1,
   used: 1,
   token: 7,
+  suspicion: 0,
 };
 const silent = () => {};
 const LOG = { debug: silent, info: silent, warn: silent, error: silent, child: () => LOG };

@@ -17,7 +17,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 function slotsOf(width: number) {
   const told = { stuck: 0, free: 0 };
   const slots = createSlots({
-    width: () => width,
+    width,
     onFree: () => void (told.free += 1),
     onStuck: () => void (told.stuck += 1),
     onUnsettled: () => {},

@@ -14,8 +14,8 @@ export interface Slots {
 }
 
 export interface SlotsDeps {
-  /** How many may be held now. */
-  width: () => number;
+  /** How many there are. */
+  width: number;
   onFree: (attempt: Attempt) => void;
   onUnsettled: (attempt: Attempt, error: unknown) => void;
   /** Every slot is held by an attempt that was settled without it. */
@@ -41,7 +41,7 @@ export function createSlots(deps: SlotsDeps): Slots {
       ends.recorded = true;
       if (ends.returned) return freeIfBoth();
       stuck += 1;
-      if (stuck >= deps.width()) deps.onStuck();
+      if (stuck >= deps.width) deps.onStuck();
     }
 
     void attempt.returned.then(() => {

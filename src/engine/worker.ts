@@ -6,14 +6,14 @@
  * spending an attempt; a store that hangs is not waited for.
  */
 import type { Clock } from '../ports/clock.ts';
-import type { ClaimedJob, JobStore, Lane } from '../ports/job-store.ts';
+import type { ClaimedJob, JobStore, Lane, Suspects } from '../ports/job-store.ts';
 import type { Log, Telemetry } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
 import type { Announce } from './announce.ts';
 import { startAttempt } from './attempt.ts';
 import type { AttemptDeps } from './attempt.ts';
 import { createCaution } from './caution.ts';
-import type { Caution, Crash } from './caution.ts';
+import type { Caution } from './caution.ts';
 import type { WorkflowTable } from './define.ts';
 import { nameOf, retryDelayMs } from './faults.ts';
 import { createPause } from './pause.ts';
@@ -43,8 +43,6 @@ export interface WorkerDeps
   /** Identifies the machine whose memory a shared SQLite file needs. */
   host: string;
   newSessionId: () => string;
-  /** The worker before this one crashed: a job that it held may have been the cause. */
-  crash?: Crash | null;
   /** Every slot is held by an attempt that was settled without it: only a new process helps. */
   onStuck?: () => void;
   /** A session is about to be opened: at the start, and again where one was lost. */
@@ -91,6 +89,8 @@ interface LaneGroup {
   lanes: Lane[];
   /** How many of their attempts could begin now, slots aside. */
   room: () => number;
+  /** How many suspects among them; any number where each runs by itself. */
+  allowed: () => Suspects | undefined;
 }
 
 export function createWorker(deps: WorkerDeps): Worker {
@@ -144,13 +144,16 @@ function assemble(
   const pause = createPause(clock);
   const progress = createProgress({ store, clock });
   const settle = createSettler({ ...deps, log, killed });
-  const caution = createCaution({ clock, full: settings.concurrency, crash: deps.crash ?? null });
+  const caution = createCaution({ clock, full: settings.concurrency });
+  /** What an isolated attempt takes along is its own process. */
+  const isAmongOthers = ({ workflow, version }: ClaimedJob) =>
+    deps.workflows.find(workflow, version)?.definition.isolation !== 'process';
   /** Tokens taken away before the claim that gave them was answered (or after their attempt had ended). */
   const early = new Set<number>();
   const slots = createSlots({
-    width: () => caution.width(),
+    width: settings.concurrency,
     onFree: ({ job }) => {
-      caution.ended(job);
+      if (isAmongOthers(job)) caution.ended(job);
       pause.wake();
     },
     onStuck: () => deps.onStuck?.(),
@@ -189,12 +192,13 @@ function assemble(
     pause,
     caution,
     reconciler,
-    lanes: laneGroups(deps),
+    lanes: laneGroups(deps, caution),
     begin(job, now) {
       if (killed.aborted || early.delete(job.token)) return;
       const workflow = deps.workflows.find(job.workflow, job.version);
       if (workflow === null)
         throw new Error(`claimed ${job.workflow} ${job.version}, which is not known here`);
+      if (isAmongOthers(job)) caution.began(job);
       const attempt = startAttempt(workflow, job, now, attemptDeps);
       slots.add(attempt);
       if (released.aborted) attempt.end('shutdown'); // a claim that the store was slow to answer
@@ -202,10 +206,10 @@ function assemble(
   };
 }
 
-function laneGroups({ workflows, isolation }: WorkerDeps): LaneGroup[] {
+function laneGroups({ workflows, isolation }: WorkerDeps, caution: Caution): LaneGroup[] {
   const groups = [
-    { lanes: workflows.lanes, room: () => CLAIM_JOBS },
-    { lanes: workflows.isolatedLanes, room: () => isolation?.ready() ?? 0 },
+    { lanes: workflows.lanes, room: () => CLAIM_JOBS, allowed: () => caution.allowed() },
+    { lanes: workflows.isolatedLanes, room: () => isolation?.ready() ?? 0, allowed: () => undefined },
   ];
   return groups.filter(({ lanes }) => lanes.length > 0);
 }
@@ -232,17 +236,17 @@ async function claimOnce(deps: WorkerDeps, parts: Parts): Promise<number> {
   const session = parts.session.id();
   if (session === null) return POLL_MS; // the open session wakes the loop
   await parts.reconciler.settle(session);
-  const free = () => parts.caution.width() - parts.slots.taken();
+  const free = () => deps.settings.concurrency - parts.slots.taken();
   if (free() <= 0) return POLL_MS;
   let isFull = true;
   let isCut = false;
   parts.lanes.push(...parts.lanes.splice(0, 1));
-  for (const { lanes, room } of parts.lanes) {
-    const limit = Math.min(room(), free());
+  for (const group of parts.lanes) {
+    const limit = Math.min(group.room(), free());
     if (limit <= 0) continue;
-    const brought = await claimFrom(deps, parts, { session, lanes, limit });
-    if (brought < limit) isFull = false;
-    else if (brought === CLAIM_JOBS) isCut = true;
+    const jobs = await claimFrom(deps, parts, { session, group, limit });
+    if (jobs.length < limit) isFull = false;
+    if (jobs.length === CLAIM_JOBS || jobs.some(({ suspicion }) => suspicion > 0)) isCut = true;
   }
   if (isCut) return 0;
   if (isFull) return POLL_MS; // a slot or a process that comes free wakes the loop
@@ -250,20 +254,24 @@ async function claimOnce(deps: WorkerDeps, parts: Parts): Promise<number> {
   return Math.max(MIN_PAUSE_MS, Math.min(POLL_MS, nextDueMs ?? POLL_MS));
 }
 
-/** @returns how many jobs it brought */
+/** @returns what it began: nothing where the worker stalled meanwhile, and others may have the jobs by now */
 async function claimFrom(
-  { store, workflows, name, announce }: WorkerDeps,
+  { store, clock, settings, name, announce }: WorkerDeps,
   parts: Parts,
-  { session, lanes, limit }: { session: string; lanes: Lane[]; limit: number },
-): Promise<number> {
+  { session, group, limit }: { session: string; group: LaneGroup; limit: number },
+): Promise<ClaimedJob[]> {
+  const askedMs = clock.monotonicMs();
   const serial = parts.reconciler.nextSerial();
-  const claim = await store.claim({ session, worker: name, serial, lanes, limit });
+  const { lanes, allowed } = group;
+  const claim = await store.claim({ session, worker: name, serial, lanes, limit, suspects: allowed() });
   if (claim.lost) parts.session.lost(session);
   announce(claim.moved);
+  const isOld = clock.monotonicMs() - askedMs > settings.leaseMs;
+  if (isOld) parts.reconciler.doubt();
   // where another session was opened meanwhile, what this claim brought has been recovered with the old one
-  if (parts.session.id() === session) for (const job of claim.jobs) parts.begin(job, claim.now);
-  if (claim.jobs.length === 0 && !claim.lost && lanes === workflows.lanes) parts.caution.idle();
-  return claim.jobs.length;
+  if (isOld || parts.session.id() !== session) return [];
+  for (const job of claim.jobs) parts.begin(job, claim.now);
+  return claim.jobs;
 }
 
 /** The grace, and then the release of what is still under way; a store that hangs is not waited for. */

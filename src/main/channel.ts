@@ -5,7 +5,6 @@
  * reach before any of it is loaded, and what arrives is read as if a stranger had sent it: a message
  * counts only where it has a known shape and, from the worker, the nonce of its start.
  */
-import type { Crash } from '../engine/caution.ts';
 import type { Wakeup, Wakeups } from '../ports/wakeups.ts';
 import type { FlagValues } from './settings.ts';
 
@@ -17,11 +16,8 @@ export interface WorkerStart {
 }
 
 export type ToWorker =
-  /**
-   * `crash`: how the worker before this one ended, where it crashed. `nonce` is known to the two ends alone; what the
-   * worker says carries it.
-   */
-  | { type: 'start'; start: WorkerStart; beatMs: number; crash: Crash | null; nonce: string }
+  /** `nonce` is known to the two ends alone; what the worker says carries it. */
+  | { type: 'start'; start: WorkerStart; beatMs: number; nonce: string }
   /** Claim no more, end in bounded time, exit 0. */
   | { type: 'stop' }
   | { type: 'wakeups'; wakeups: Wakeup[] };
@@ -51,12 +47,12 @@ export function readFromWorker(message: unknown, nonce: string): FromWorker | nu
 /** What the supervisor said; null where it is no message of ours. */
 export function readToWorker(message: unknown): ToWorker | null {
   if (!isObject(message)) return null;
-  const { type, start, beatMs, crash, nonce, wakeups } = message;
+  const { type, start, beatMs, nonce, wakeups } = message;
   if (type === 'stop') return { type };
   if (type === 'wakeups' && areWakeups(wakeups)) return { type, wakeups };
   const isStart =
     type === 'start' && isObject(start) && typeof beatMs === 'number' && typeof nonce === 'string';
-  return isStart && (crash === null || isObject(crash)) ? (message as ToWorker) : null;
+  return isStart ? (message as ToWorker) : null;
 }
 
 function areWakeups(value: unknown): value is Wakeup[] {

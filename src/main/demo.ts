@@ -175,7 +175,6 @@ function startProcess(dataDir: string): ChildProcess {
     type: 'start',
     start: { flags, demo: true },
     beatMs: 1000,
-    crash: null,
     nonce: 'demo',
   } satisfies ToWorker);
   return child;

@@ -67,7 +67,7 @@ export interface FaultHooks {
 }
 
 /** `onSession` hears the id of each session before it is opened, so that whoever outlives the worker can reap it. */
-type WorkerOptions = Partial<Pick<WorkerDeps, 'name' | 'crash' | 'onStuck' | 'onSession'>>;
+type WorkerOptions = Partial<Pick<WorkerDeps, 'name' | 'onStuck' | 'onSession'>>;
 
 export interface Parts {
   engine: EngineApi;

@@ -136,9 +136,7 @@ function superviseWorker(deps: {
     wakeups: parts.wakeups,
     log: telemetry.log,
     reap: async (session) => {
-      const moved = await parts.store.jobs.reapSession({ session });
-      parts.announce(moved);
-      return moved.filter(({ status }) => status === 'queued').length;
+      parts.announce(await parts.store.jobs.reapSession({ session }));
     },
     say: (line) => io.err(`${line}\n`),
   });

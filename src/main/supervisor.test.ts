@@ -51,7 +51,6 @@ function supervise(childSource: string, options: Partial<SupervisorOptions> = {}
     reap: async (session) => {
       reaped.push(session);
       events.emit('happened');
-      return 3;
     },
     say: (line) => {
       said.push(line);

@@ -8,15 +8,11 @@
  * started: first after 100 ms, then after twice as long each time, up to ten seconds; a child that lived for half a
  * minute starts that count afresh. Exit code 75 says that every slot is held by an attempt that ignores its
  * signal; a new process is all that helps, so it starts at once.
- *
- * A worker that follows a crash is told so: a job that it is given may have been the cause, and must not take all the
- * others along again.
  */
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { EXIT } from '../cli/problem.ts';
-import type { Crash } from '../engine/caution.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
 import { bridge, readFromWorker } from './channel.ts';
@@ -37,8 +33,8 @@ export interface SupervisorOptions {
   stopMs: number;
   wakeups: Wakeups;
   log: Log;
-  /** Called when a worker has ended; its jobs are to be recovered. Resolves with how many wait again. */
-  reap: (session: string) => Promise<number>;
+  /** Called when a worker has ended; its jobs are to be recovered. */
+  reap: (session: string) => Promise<void>;
   /** Tells a person at the terminal. */
   say: (line: string) => void;
 }
@@ -63,40 +59,38 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   let restartTimer: NodeJS.Timeout | null = null;
   let stopping = false;
 
-  function launch(crash: Crash | null): void {
+  function launch(): void {
     restartTimer = null;
     const startedAt = performance.now();
-    child = startChild(options, crash, (ended, session) => {
+    child = startChild(options, (ended, session) => {
       child = null;
-      void onEnd({ ended, session, crash, livedMs: performance.now() - startedAt });
+      void onEnd({ ended, session, livedMs: performance.now() - startedAt });
     });
   }
 
-  async function onEnd({ ended, session, crash, livedMs }: Life): Promise<void> {
+  async function onEnd({ ended, session, livedMs }: Life): Promise<void> {
     const fields = { session, exit_code: ended.exitCode, signal: ended.signal };
     if (stopping && ended.exitCode === EXIT.ok) log.info(fields, 'the worker process ended');
     else log.warn(fields, 'the worker process ended');
-    const suspects = session === null ? 0 : await recover(session);
+    if (session !== null) await recover(session);
     if (stopping) return;
     if (ended.exitCode === EXIT.stuck) {
       log.warn({}, 'every slot was held by an attempt that ignored its signal');
-      return launch(crash);
+      return launch();
     }
-    const again = crash !== null && livedMs < STREAK_MS;
-    restart(ended, livedMs, suspects === 0 ? null : { suspects, again });
+    restart(ended, livedMs);
   }
 
-  /** How many of the worker's jobs wait again; a store that does not answer is not waited for long. */
-  async function recover(session: string): Promise<number> {
+  /** A store that does not answer is not waited for long. */
+  async function recover(session: string): Promise<void> {
     const reaped = options.reap(session).catch((error: unknown) => {
       // The sweeper recovers them once the session has expired.
       log.warn({ session, error }, "the ended worker's jobs wait for their lease");
-      return 0;
     });
-    return await Promise.race([reaped, new Promise<0>((resolve) => setTimeout(resolve, REAP_MS, 0).unref())]);
+    await Promise.race([reaped, new Promise((resolve) => setTimeout(resolve, REAP_MS).unref())]);
   }
 
-  function restart(ended: Ended, livedMs: number, crash: Crash | null): void {
+  function restart(ended: Ended, livedMs: number): void {
     const { delayMs, isLoop } = restarts.next(performance.now(), livedMs);
     if (isLoop) {
       say(
@@ -105,11 +99,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       );
     }
     log.info({ restart_in_ms: delayMs }, 'the worker process will be started again');
-    restartTimer = setTimeout(() => launch(crash), delayMs);
+    restartTimer = setTimeout(launch, delayMs);
   }
 
   return {
-    start: () => launch(null),
+    start: launch,
     async stop() {
       stopping = true;
       if (restartTimer !== null) clearTimeout(restartTimer);
@@ -123,8 +117,6 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   };
 }
 
-/** A cautious worker that ends sooner than this has met the same culprit again. */
-const STREAK_MS = 600_000;
 /** How long the next worker waits for the jobs of the last. */
 const REAP_MS = 3_000;
 
@@ -132,8 +124,6 @@ const REAP_MS = 3_000;
 interface Life {
   ended: Ended;
   session: string | null;
-  /** The crash that it followed. */
-  crash: Crash | null;
   livedMs: number;
 }
 
@@ -149,7 +139,6 @@ interface Child {
 /** One life of the worker process, from fork to exit. */
 function startChild(
   options: SupervisorOptions,
-  crash: Crash | null,
   onEnd: (ended: Ended, session: string | null) => void,
 ): Child {
   const { entry, env, start, silenceMs, wakeups, log } = options;
@@ -196,7 +185,7 @@ function startChild(
     onEnd(ended, session);
   });
 
-  send({ type: 'start', start, beatMs: Math.max(50, Math.min(1_000, silenceMs / 4)), crash, nonce });
+  send({ type: 'start', start, beatMs: Math.max(50, Math.min(1_000, silenceMs / 4)), nonce });
   return {
     async stop() {
       send({ type: 'stop' });

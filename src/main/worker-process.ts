@@ -40,7 +40,7 @@ process.on('message', (message) => {
   }
 });
 
-async function run({ start, beatMs, crash }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
+async function run({ start, beatMs }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
   const { flags, demo } = start;
   const settings = readSettings(flags);
   const telemetry = createTelemetry({ level: settings.logLevel, process: 'worker' });
@@ -53,7 +53,6 @@ async function run({ start, beatMs, crash }: Extract<ToWorker, { type: 'start' }
     send: (wakeups) => say({ type: 'wakeups', wakeups }),
   }).arrived;
   const worker = parts.createWorker({
-    crash,
     onSession: (session) => say({ type: 'session', session }),
     onStuck: () => process.exit(EXIT.stuck),
   });

@@ -8,7 +8,7 @@
  * with `StorageFullError` where the disk is full.
  */
 import type { NewRequest } from '../domain/accept.ts';
-import type { Command, Refusal, ReplayCommand } from '../domain/decide.ts';
+import type { Command, Refusal, ReplayCommand, Suspicion } from '../domain/decide.ts';
 import type { ErrorCode } from '../domain/failures.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type {
@@ -46,7 +46,12 @@ export interface ClaimedJob extends Lane {
   attempt: number;
   used: number;
   token: number;
+  /** As it waited, before this attempt. */
+  suspicion: Suspicion;
 }
+
+/** How many jobs of each suspicion a claim may bring, of all that it brings; without it, as many as there are. */
+export type Suspects = Readonly<Record<Exclude<Suspicion, 0>, number>>;
 
 /** One transition that was written, for logs and wake-ups. */
 export interface Moved {
@@ -162,6 +167,7 @@ export interface JobStore {
     serial: number;
     lanes: Lane[];
     limit: number;
+    suspects?: Suspects | undefined;
   }): Promise<{ lost: boolean; now: number; jobs: ClaimedJob[]; moved: Moved[] }>;
 
   /** Ends attempts. Each is refused by itself, as `lease_lost`, where its token is not the job's current one. */

@@ -12,6 +12,7 @@ import { passingTimeCases } from './store/passing-time.ts';
 import { readingCases } from './store/reading.ts';
 import { reconcilingCases } from './store/reconciling.ts';
 import { settlingCases } from './store/settling.ts';
+import { suspectsCases } from './store/suspects.ts';
 
 export interface TestRunner {
   describe: (this: void, name: string, body: () => void) => void;
@@ -24,6 +25,7 @@ const ROOMS: Readonly<Record<string, Cases>> = {
   settling: settlingCases,
   deciding: decidingCases,
   'passing time': passingTimeCases,
+  suspects: suspectsCases,
   reconciling: reconcilingCases,
   reading: readingCases,
 };

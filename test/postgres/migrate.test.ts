@@ -50,6 +50,8 @@ it('a schema of an older version is brought up to date under a worker that goes 
   await query(`DELETE FROM "${schema}".migrations WHERE version > 1`);
   await query(`ALTER TABLE "${schema}".sessions DROP COLUMN claims_after`);
   await query(`DROP FUNCTION "${schema}".raise_tokens`);
+  await query(`ALTER TABLE "${schema}".lanes DROP COLUMN suspicion`);
+  await query(`ALTER TABLE "${schema}".lanes ADD UNIQUE (workflow, version, output_schema_sha256, tenant)`);
   const updated = await open();
   const g = new Fixture({ store: updated, advance: () => {}, dispose: () => updated.close() });
   expect((await f.renew('ses_1')).lost).toBe(false);

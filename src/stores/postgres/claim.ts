@@ -10,8 +10,8 @@
  */
 import { decide } from '../../domain/decide.ts';
 import type { JobStore, Lane } from '../../ports/job-store.ts';
-import { byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
-import type { ReadyJob } from '../shared/claims.ts';
+import { allowance, byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
+import type { Allowance, ReadyJob, ReadyLane } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
 import { movedOf } from '../shared/moves.ts';
 import { Turns } from '../shared/turns.ts';
@@ -56,9 +56,7 @@ interface TakenRow extends ReadyJob, Moment {
 
 type Found = TakenRow & { number: number };
 
-interface Share {
-  key: number;
-  tenant: string;
+interface Share extends ReadyLane {
   waiting: number;
   share: number;
   from: Place;
@@ -79,7 +77,7 @@ class Claims {
   readonly #sql;
   readonly #tenantTurns = new Turns<string>();
   readonly #laneTurns = new Map<string, Turns<number>>();
-  /** The lanes that the last look found, all of them empty, and what was asked for. */
+  /** The lanes that the last look found, all of them empty but perhaps for suspects, and what was asked for. */
   #empty: { asked: Lane[]; lanes: LaneRow[] } | null = null;
 
   constructor(context: StoreContext) {
@@ -106,10 +104,11 @@ class Claims {
     this.#empty = null;
     if (empty?.asked !== asked || empty.lanes.length > limit) return null;
     const marks = new Map(this.#context.marks.at(performance.now()).map((mark) => [mark.lane, mark]));
-    const shares = empty.lanes.map(({ lane, tenant }) => {
-      return { key: lane, tenant, waiting: limit + 1, share: 0, from: marks.get(lane) ?? startOf(lane) };
+    const shares = empty.lanes.map(({ lane, tenant, suspicion }) => {
+      const from = marks.get(lane) ?? startOf(lane);
+      return { key: lane, tenant, suspicion, waiting: limit + 1, share: 0, from };
     });
-    return this.#parted(shares, limit);
+    return this.#parted(shares, limit, allowance(undefined, []));
   }
 
   /** How many to take from which lane; none where nothing waits. */
@@ -122,18 +121,22 @@ class Claims {
     claim.now = look.now;
     claim.lost = !look.alive;
     if (!look.alive) return [];
-    const waiting = look.lanes.filter((lane) => lane.waiting > 0);
-    if (waiting.length === 0 && look.lanes.length > 0)
-      this.#empty = { asked: params.lanes, lanes: look.lanes };
+    const left = allowance(params.suspects, claim.jobs);
+    const waiting = look.lanes
+      .map((lane) => ({ ...lane, waiting: Math.min(lane.waiting, left[lane.suspicion]) }))
+      .filter((lane) => lane.waiting > 0);
+    const lanes = look.lanes.filter(({ suspicion }) => suspicion === 0);
+    if (waiting.length === 0 && lanes.length > 0) this.#empty = { asked: params.lanes, lanes };
     const [only] = waiting;
-    if (only !== undefined && look.lanes.length === 1) return [{ ...shareOf(only), share: limit }];
-    return this.#parted(waiting.map(shareOf), limit);
+    if (only?.suspicion === 0 && look.lanes.length === 1) return [{ ...shareOf(only), share: limit }];
+    return this.#parted(waiting.map(shareOf), limit, left);
   }
 
-  #parted(shares: Share[], limit: number): Share[] {
+  #parted(shares: Share[], limit: number, left: Allowance): Share[] {
     this.#tenantTurns.take(byTenant(shares), limit, (tenant, part) =>
       this.#turnsOf(tenant.key).take(tenant.lanes, part, (lane, most) => {
-        const given = Math.min(most, lane.waiting - lane.share);
+        const given = Math.min(most, lane.waiting - lane.share, left[lane.suspicion]);
+        left[lane.suspicion] -= given;
         lane.share += given;
         return given;
       }),
@@ -226,9 +229,9 @@ class Claims {
   }
 }
 
-function shareOf({ lane, tenant, waiting, rank, place, job }: WaitingLane): Share {
+function shareOf({ lane, tenant, suspicion, waiting, rank, place, job }: WaitingLane): Share {
   const from = rank === null ? startOf(lane) : { lane, rank, place, job };
-  return { key: lane, tenant, waiting, share: 0, from };
+  return { key: lane, tenant, suspicion, waiting, share: 0, from };
 }
 
 function startOf(lane: number): Place {

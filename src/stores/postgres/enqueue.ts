@@ -170,7 +170,7 @@ export class Intake {
   }
 
   #laneOf({ tenant, workflow, workflowVersion: version, outputSchemaSha256: output_schema_sha256 }: NewJob) {
-    return this.#context.lanes.named({ tenant, workflow, version, output_schema_sha256 });
+    return this.#context.lanes.named({ tenant, workflow, version, output_schema_sha256, suspicion: 0 });
   }
 }
 

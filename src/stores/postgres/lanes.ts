@@ -45,8 +45,8 @@ export class Lanes {
   async named(name: LaneName): Promise<LaneRow> {
     const remembered = this.#byName.get(nameOf(name));
     if (remembered !== undefined) return remembered;
-    const { tenant, workflow, version, output_schema_sha256 } = name;
-    const params = { tenant, workflow, version, output_schema_sha256 };
+    const { tenant, workflow, version, output_schema_sha256, suspicion } = name;
+    const params = { tenant, workflow, version, output_schema_sha256, suspicion };
     const row =
       (await this.#sql.find.get(params)) ??
       (await this.#sql.add.get(params)) ??

@@ -4,7 +4,7 @@
  * reads what is shown of the jobs that were found.
  */
 import type { JobStore } from '../../ports/job-store.ts';
-import type { LaneRow } from '../shared/lanes.ts';
+import type { LaneTitle } from '../shared/lanes.ts';
 import { quoted } from '../shared/rows.ts';
 import { statusOf } from '../shared/views.ts';
 import type { StatusRow } from '../shared/views.ts';
@@ -27,7 +27,7 @@ export function listVerb({ connection }: StoreContext): JobStore['list'] {
     dead: Numbered;
     deadWithCode: Numbered;
     withLabel: Numbered;
-    status: StatusRow & LaneRow;
+    status: StatusRow & LaneTitle;
   }>(connection, 'list');
 
   async function positionOf(after: string | null): Promise<number> {

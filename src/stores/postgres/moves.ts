@@ -8,6 +8,7 @@
 import { decide } from '../../domain/decide.ts';
 import type { Command, Move, Rules } from '../../domain/decide.ts';
 import type { InlineBlob, Moved } from '../../ports/job-store.ts';
+import { laneAfter } from '../shared/lanes.ts';
 import { leaseEvents, movedOf, placeAfter, shownError } from '../shared/moves.ts';
 import { knownOf, toLines } from '../shared/rows.ts';
 import type { SeenRow } from '../shared/rows.ts';
@@ -71,31 +72,44 @@ export class Moves {
     if (first === undefined) return [];
     await this.#lanes.learn(planned.map(({ row }) => row));
     const sorted = planned.toSorted((a, b) => a.row.number - b.row.number);
+    const lanes = await this.#lanesAfter(sorted);
     const written = new Set(
-      (await this.#write(first.move.from, sorted, options)).map(({ number }) => number),
+      (await this.#write(first.move.from, sorted, lanes, options)).map(({ number }) => number),
     );
-    this.#marks.cameIn(planned.filter(({ move }) => move.to === 'queued').map(waitingPlace));
+    this.#marks.cameIn(sorted.flatMap((one, index) => waitingPlace(one, lanes[index])));
     return planned.map(({ row, move }) => (written.has(row.number) ? this.#moved(row, move, options) : null));
+  }
+
+  async #lanesAfter(planned: readonly Planned[]): Promise<number[]> {
+    const lanes: number[] = [];
+    for (const { row, move } of planned) {
+      const other = laneAfter(this.#lanes.get(row.lane), move);
+      lanes.push(other === null ? row.lane : (await this.#lanes.named(other)).lane);
+    }
+    return lanes;
   }
 
   async #write(
     from: Move['from'],
     planned: readonly Planned[],
+    lanes: number[],
     options: { revoke: boolean },
   ): Promise<Numbered[]> {
     switch (from) {
       case 'running':
-        return this.#end(planned, options.revoke);
+        return this.#end(planned, lanes, options.revoke);
       case 'queued':
         return this.#bury(planned);
       case 'dead_letter':
-        return (await Promise.all(planned.map((one) => this.#revive(one)))).flat();
+        return (
+          await Promise.all(planned.map((one, index) => this.#revive(one, lanes[index] ?? one.row.lane)))
+        ).flat();
       case 'completed':
         throw new Error('a move leads away from completed');
     }
   }
 
-  #end(planned: readonly Planned[], revoke: boolean): Promise<Numbered[]> {
+  #end(planned: readonly Planned[], lanes: number[], revoke: boolean): Promise<Numbered[]> {
     const blobs = planned.flatMap(({ row, blobs: own = [] }) =>
       own.map((blob) => ({ ...blob, job: row.number })),
     );
@@ -103,6 +117,7 @@ export class Moves {
       ...this.#common(planned),
       tokens: numbers(planned.map(({ row }) => row.token)),
       statuses: texts(planned.map(({ move }) => move.to)),
+      lanes: numbers(lanes),
       places: numbers(planned.map(({ row, move }) => placeAfter(row, move))),
       dues: numbers(planned.map(({ move }) => move.due)),
       attempts: numbers(planned.map(({ move }) => move.attempt)),
@@ -128,16 +143,13 @@ export class Moves {
     });
   }
 
-  async #revive({ row, move }: Planned): Promise<Numbered[]> {
-    const { limits, outputSchemaSha256: pinned } = move;
-    const before = this.#lanes.get(row.lane);
-    const lane =
-      pinned === undefined ? before : await this.#lanes.named({ ...before, output_schema_sha256: pinned });
+  #revive({ row, move }: Planned, lane: number): Promise<Numbered[]> {
+    const { limits } = move;
     return this.#sql.revive.all({
       channel: this.#channel,
       job: row.number,
       seen: row.event_count,
-      lane: lane.lane,
+      lane,
       place: placeAfter(row, move),
       used: move.used,
       replays: move.replays,
@@ -177,6 +189,7 @@ function orNull(value: object | null): string | null {
   return value === null ? null : JSON.stringify(value);
 }
 
-function waitingPlace({ row, move }: Planned): Place {
-  return { lane: row.lane, rank: -row.priority, place: placeAfter(row, move), job: row.number };
+function waitingPlace({ row, move }: Planned, lane = row.lane): Place[] {
+  if (move.to !== 'queued') return [];
+  return [{ lane, rank: -row.priority, place: placeAfter(row, move), job: row.number }];
 }

@@ -1,6 +1,6 @@
 /** What readers see: a job's record or its status, on one snapshot, with the lease of a running attempt in it. */
 import type { JobStore } from '../../ports/job-store.ts';
-import type { LaneRow } from '../shared/lanes.ts';
+import type { LaneTitle } from '../shared/lanes.ts';
 import { parsed } from '../shared/rows.ts';
 import { jobOf, statusOf } from '../shared/views.ts';
 import type { JobRow, StatusRow } from '../shared/views.ts';
@@ -17,7 +17,7 @@ interface BlobRow {
 type ReadVerbs = Pick<JobStore, 'statuses' | 'job' | 'inlineBlob'>;
 
 export function readVerbs({ connection }: StoreContext): ReadVerbs {
-  const sql = prepared<{ statuses: StatusRow & LaneRow; job: JobRow & LaneRow; inlineBlob: BlobRow }>(
+  const sql = prepared<{ statuses: StatusRow & LaneTitle; job: JobRow & LaneTitle; inlineBlob: BlobRow }>(
     connection,
     'reads',
   );

@@ -1,6 +1,6 @@
 /** Claims, in every store: what was found ready, and what a worker gets of it. */
-import type { Known, Move } from '../../domain/decide.ts';
-import type { ClaimedJob } from '../../ports/job-store.ts';
+import type { Known, Move, Suspicion } from '../../domain/decide.ts';
+import type { ClaimedJob, Suspects } from '../../ports/job-store.ts';
 import type { LaneRow } from './lanes.ts';
 import { decisionOf, labelsOf, limitsOf, parsed } from './rows.ts';
 import type { SeenRow } from './rows.ts';
@@ -30,6 +30,7 @@ export type ReadyJob = Omit<ReadyRow, 'number' | 'priority' | 'place'>;
 export interface ReadyLane {
   key: number;
   tenant: string;
+  suspicion: Suspicion;
 }
 
 export interface ReadyTenant<One extends ReadyLane = ReadyLane> {
@@ -51,6 +52,7 @@ export function claimedJob(row: ReadyJob, lane: LaneRow, move: Move, token: numb
     attempt: move.attempt,
     used: move.used,
     token,
+    suspicion: lane.suspicion,
   };
 }
 
@@ -97,6 +99,17 @@ export function heldRow(
     since: lease.since,
     now: lease.since,
   };
+}
+
+/** How many jobs of each suspicion a claim may still bring. */
+export type Allowance = Record<Suspicion, number>;
+
+/** @param brought what it has brought so far */
+export function allowance(suspects: Suspects | undefined, brought: readonly ClaimedJob[]): Allowance {
+  const { POSITIVE_INFINITY: any } = Number;
+  const left: Allowance = { 0: any, 1: any, 2: any, ...suspects };
+  for (const { suspicion } of brought) left[suspicion] -= 1;
+  return left;
 }
 
 /** Lanes under their tenants, each in a fixed order. */

@@ -9,7 +9,7 @@ import type {
   NamedArtifact,
 } from '../../domain/record.ts';
 import type { Progress, Status, StatusView } from '../../domain/record.ts';
-import type { LaneRow } from './lanes.ts';
+import type { LaneTitle } from './lanes.ts';
 import { fromLines, labelsOf, limitsOf, parsed, runningEvent } from './rows.ts';
 
 export interface StatusRow {
@@ -62,7 +62,7 @@ export interface JobRow {
   expires_at: number | null;
 }
 
-export function statusOf(row: StatusRow, lane: LaneRow): StatusView {
+export function statusOf(row: StatusRow, lane: LaneTitle): StatusView {
   const running = row.since === null ? 0 : 1;
   return {
     jobId: row.id,
@@ -76,7 +76,7 @@ export function statusOf(row: StatusRow, lane: LaneRow): StatusView {
   };
 }
 
-export function jobOf(row: JobRow, lane: LaneRow): Job {
+export function jobOf(row: JobRow, lane: LaneTitle): Job {
   const lease = leaseOf(row);
   const running = lease === null ? 0 : 1;
   const events = fromLines<JobEvent>(row.events);

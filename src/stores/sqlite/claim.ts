@@ -5,7 +5,7 @@
  * A claim does not write the record. The lease is the `running` event until the attempt ends.
  */
 import type { JobStore, Lane } from '../../ports/job-store.ts';
-import { byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
+import { allowance, byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
 import type { ReadyLane, ReadyRow } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
 import { movedOf } from '../shared/moves.ts';
@@ -46,7 +46,7 @@ class Claims {
     this.#sql = prepared<{
       promote: never;
       dropPromoted: never;
-      lanesWithReady: { lane: number; tenant: string };
+      lanesWithReady: Pick<LaneRow, 'lane' | 'tenant' | 'suspicion'>;
       first: ReadyRow;
       lease: never;
       leaveUrgent: never;
@@ -62,7 +62,10 @@ class Claims {
     this.#promoteDue(now);
     const tenants = byTenant(params.lanes.flatMap((lane) => this.#readyLanes(lane)));
     this.#tenantTurns.take(tenants, params.limit, ({ key, lanes }, limit) =>
-      this.#turnsOf(key).take(lanes, limit, (lane, share) => this.#takeFrom(lane, share, params, claimed)),
+      this.#turnsOf(key).take(lanes, limit, (lane, share) => {
+        const left = allowance(params.suspects, claimed.jobs)[lane.suspicion];
+        return this.#takeFrom(lane, Math.min(share, left), params, claimed);
+      }),
     );
     return claimed;
   }
@@ -80,7 +83,7 @@ class Claims {
   #readyLanes(lane: Lane): ReadyLane[] {
     const { workflow, version, outputSchemaSha256: output_schema_sha256 } = lane;
     const found = this.#sql.lanesWithReady.all({ workflow, version, output_schema_sha256 });
-    return found.map((row) => ({ key: row.lane, tenant: row.tenant }));
+    return found.map(({ lane: key, tenant, suspicion }) => ({ key, tenant, suspicion }));
   }
 
   #turnsOf(tenant: string): Turns<number> {

@@ -84,6 +84,7 @@ class Intake {
       workflow: job.workflow,
       version: job.workflowVersion,
       output_schema_sha256: job.outputSchemaSha256,
+      suspicion: 0,
     });
     const { priority, jobId: id } = job;
     this.#sql.addJob.run({

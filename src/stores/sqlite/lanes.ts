@@ -26,8 +26,8 @@ export class Lanes {
   named(name: LaneName): LaneRow {
     const remembered = this.#byName.get(nameOf(name));
     if (remembered !== undefined) return remembered;
-    const { tenant, workflow, version, output_schema_sha256 } = name;
-    const params = { tenant, workflow, version, output_schema_sha256 };
+    const { tenant, workflow, version, output_schema_sha256, suspicion } = name;
+    const params = { tenant, workflow, version, output_schema_sha256, suspicion };
     const row = this.#sql.find.get(params) ?? this.#sql.add.get(params);
     if (row === undefined) throw new Error('a lane could not be made');
     return this.#remember(row);

@@ -5,6 +5,7 @@
 import { decide } from '../../domain/decide.ts';
 import type { Command, Decided, Known, Move, Rules } from '../../domain/decide.ts';
 import type { Moved } from '../../ports/job-store.ts';
+import { laneAfter } from '../shared/lanes.ts';
 import type { LaneRow } from '../shared/lanes.ts';
 import { leaseEvents, movedOf, placeAfter, shownError } from '../shared/moves.ts';
 import { knownOf, toLines } from '../shared/rows.ts';
@@ -69,15 +70,16 @@ export class Moves {
     const lane = this.#laneAfter(before, move);
     const place = placeAfter(row, move);
     this.#record(row, move, now, place);
-    if (move.from === 'dead_letter') this.#renew(row, move, lane);
+    if (lane.lane !== row.lane) this.#sql.changeLane.run({ number: row.number, lane: lane.lane });
+    if (move.from === 'dead_letter') this.#renew(row, move);
     this.#enter(row, move, lane, { now, place });
     const revoked = options.revoke && row.session !== null ? this.#revoke(row, row.session) : null;
     return movedOf(row, lane, move, revoked);
   }
 
   #laneAfter(lane: LaneRow, move: Move): LaneRow {
-    const pinned = move.outputSchemaSha256;
-    return pinned === undefined ? lane : this.#lanes.named({ ...lane, output_schema_sha256: pinned });
+    const other = laneAfter(lane, move);
+    return other === null ? lane : this.#lanes.named(other);
   }
 
   #leave(row: KnownRow, move: Move): void {
@@ -126,10 +128,9 @@ export class Moves {
     });
   }
 
-  #renew(row: KnownRow, { limits }: Move, lane: LaneRow): void {
+  #renew(row: KnownRow, { limits }: Move): void {
     this.#sql.renewLimits.run({
       number: row.number,
-      lane: lane.lane,
       timeout_ms: limits.timeoutMs,
       max_attempts: limits.maxAttempts,
       deadline_at: limits.deadlineAt,
@@ -169,6 +170,7 @@ export class Moves {
 
 type MoveStatement =
   | 'write'
+  | 'changeLane'
   | 'renewLimits'
   | 'endLease'
   | 'revoke'

@@ -33,6 +33,7 @@ export const claimingCases: Cases = {
       labels: { order: '17' },
       attempt: 1,
       used: 1,
+      suspicion: 0,
     });
     assert.equal(limits.timeoutMs, 500);
     assert.deepEqual(

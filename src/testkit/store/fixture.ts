@@ -12,6 +12,7 @@ import type {
   Lane,
   Settled,
   Settlement,
+  Suspects,
   Swept,
 } from '../../ports/job-store.ts';
 import type { JobStore, Moved } from '../../ports/job-store.ts';
@@ -108,11 +109,11 @@ export class Fixture {
 
   claim(
     session: string,
-    options: { limit?: number; lanes?: Lane[]; serial?: number } = {},
+    options: { limit?: number; lanes?: Lane[]; serial?: number; suspects?: Suspects } = {},
   ): Promise<ClaimResult> {
     this.claims += 1;
-    const { limit = 100, lanes = LANES, serial = this.claims } = options;
-    return this.jobs.claim({ session, worker: `worker of ${session}`, serial, lanes, limit });
+    const defaults = { limit: 100, lanes: LANES, serial: this.claims };
+    return this.jobs.claim({ ...defaults, session, worker: `worker of ${session}`, ...options });
   }
 
   renew(session: string, heard: readonly number[] = []): ReturnType<JobStore['renew']> {

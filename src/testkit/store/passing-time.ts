@@ -28,7 +28,7 @@ export const passingTimeCases: Cases = {
     assert.deepEqual(idsOf((await f.sweep()).moved), [jobId]);
   },
 
-  'the jobs of a silent session are recovered once, in their old place, without a wait': async (f) => {
+  'the jobs of a silent session are recovered once, without a wait': async (f) => {
     const claimed = await f.running('ses_1');
     f.advance(LEASE_MS - 1);
     assert.deepEqual((await f.sweep()).moved, []);

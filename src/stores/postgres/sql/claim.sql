@@ -1,6 +1,6 @@
 -- name: look
 -- Which lanes have something ready behind their marks, and how much of it, up to what is asked for; where there is but one lane,
--- only whether: it need not share. A row without a lane where there is none.
+-- only whether: it need not share. A lane of suspects counts where one waits. A row without a lane where there is none.
 WITH known AS MATERIALIZED (
   SELECT l.*, m.rank, m.place, m.job FROM unnest(
     string_to_array(:workflows, E'\x1e', ''), string_to_array(:versions, E'\x1e', ''), string_to_array(:schemas, E'\x1e', '')
@@ -9,9 +9,10 @@ WITH known AS MATERIALIZED (
     ON l.workflow = w.workflow AND l.version = w.version AND l.output_schema_sha256 = w.schema
   LEFT JOIN unnest(:mark_lanes::integer[], :mark_ranks::integer[], :mark_places::bigint[], :mark_jobs::bigint[])
     AS m(lane, rank, place, job) ON m.lane = l.lane
+  WHERE l.suspicion = 0 OR EXISTS (SELECT FROM claimcheck.ready r WHERE r.lane = l.lane)
 )
 SELECT one.now, one.alive, one.promote,
-  k.lane, k.tenant, k.workflow, k.version, k.output_schema_sha256, k.rank, k.place, k.job, (
+  k.lane, k.tenant, k.workflow, k.version, k.output_schema_sha256, k.suspicion, k.rank, k.place, k.job, (
     SELECT count(*) FROM (
       SELECT FROM claimcheck.ready r
       WHERE r.lane = k.lane

@@ -5,14 +5,14 @@
 -- and each large table is read by the keys of an array.
 WITH moves AS MATERIALIZED (
   SELECT * FROM ROWS FROM (unnest(
-    :jobs::bigint[], :tokens::bigint[], string_to_array(:statuses, E'\x1e', ''), :places::bigint[], :dues::bigint[],
-    :attempts::integer[], :used::integer[], :sinces::bigint[], :event_counts::integer[],
+    :jobs::bigint[], :tokens::bigint[], string_to_array(:statuses, E'\x1e', ''), :lanes::integer[],
+    :places::bigint[], :dues::bigint[], :attempts::integer[], :used::integer[], :sinces::bigint[], :event_counts::integer[],
     string_to_array(:events, E'\x1e', ''), string_to_array(:errors, E'\x1e', ''),
     string_to_array(:artifact, E'\x1e', ''), string_to_array(:artifacts, E'\x1e', ''),
     string_to_array(:decisions, E'\x1e', ''), string_to_array(:tenants, E'\x1e', ''),
     string_to_array(:codes, E'\x1e', ''), string_to_array(:shown, E'\x1e', '')
   ), generate_subscripts(:jobs::bigint[], 1)) AS m(
-    job, token, status, place, due, attempt, used, since, event_count,
+    job, token, status, lane, place, due, attempt, used, since, event_count,
     events, errors, artifact, artifacts, decision, tenant, code, shown, nth
   )
 ), ended AS (
@@ -21,7 +21,7 @@ WITH moves AS MATERIALIZED (
   RETURNING l.job, l.token, l.session
 ), written AS (
   UPDATE claimcheck.jobs j SET
-    status = m.status, place = m.place, attempt = m.attempt, used = m.used, updated_at = :now::bigint,
+    status = m.status, lane = m.lane, place = m.place, attempt = m.attempt, used = m.used, updated_at = :now::bigint,
     started_at = coalesce(j.started_at, m.since), finished_at = CASE WHEN m.due IS NULL THEN :now::bigint END,
     event_count = j.event_count + m.event_count, events = j.events || m.events, errors = j.errors || coalesce(m.errors, ''),
     artifact = m.artifact, artifacts = m.artifacts, decision = m.decision

@@ -8,7 +8,7 @@ DELETE FROM scheduled WHERE (due, job) IN (
 );
 
 -- name: lanesWithReady
-SELECT lane, tenant FROM lanes
+SELECT lane, tenant, suspicion FROM lanes
 WHERE workflow = :workflow AND version = :version AND output_schema_sha256 = :output_schema_sha256
   AND EXISTS (SELECT 1 FROM ready WHERE ready.lane = lanes.lane)
 ORDER BY lane;

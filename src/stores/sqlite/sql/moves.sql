@@ -12,10 +12,12 @@ UPDATE jobs SET
   artifact = :artifact, artifacts = :artifacts, decision = :decision
 WHERE number = :number;
 
+-- name: changeLane
+UPDATE jobs SET lane = :lane WHERE number = :number;
+
 -- name: renewLimits
 UPDATE jobs SET
-  lane = :lane, timeout_ms = :timeout_ms, max_attempts = :max_attempts,
-  deadline_at = :deadline_at, deadline_ms = :deadline_ms
+  timeout_ms = :timeout_ms, max_attempts = :max_attempts, deadline_at = :deadline_at, deadline_ms = :deadline_ms
 WHERE number = :number;
 
 -- name: endLease
