@@ -1,9 +1,10 @@
 /** What a torture does to processes and to their database, each kind as often as its weight says. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pick } from './fleet.ts';
-import type { Fleet, Member } from './fleet.ts';
+import { pick } from './chance.ts';
+import type { Fleet } from './fleet.ts';
 import type { Ground } from './ground.ts';
 import type { LeaseWatch } from './lease-watch.ts';
+import type { Member } from './member.ts';
 import { LEASE_MS } from './processes.ts';
 
 /** All that a blow may hit. */

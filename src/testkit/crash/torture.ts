@@ -11,6 +11,7 @@ import type { Store } from '../../ports/store.ts';
 import { readAttemptLogs } from './attempt-logs.ts';
 import { BLOWS, BLOW_NAMES } from './blows.ts';
 import type { Arena, BlowName } from './blows.ts';
+import { seeded } from './chance.ts';
 import { Clients } from './clients.ts';
 import { createFleet } from './fleet.ts';
 import type { FleetOptions } from './fleet.ts';
@@ -144,15 +145,4 @@ async function comeToRest({ fleet, clients, store, watch }: Run): Promise<string
   if ((await Promise.race([clients.followed(), late])) === 'late') problems.push('event streams stayed open');
   await watch.stop();
   return [...problems, ...(await fleet.stop())];
-}
-
-/** Xorshift (Marsaglia): plenty for choosing whom to kill. */
-function seeded(seed: number): () => number {
-  let state = (seed ^ 0x9e37_79b9) >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
 }
