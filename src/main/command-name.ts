@@ -26,3 +26,8 @@ export function commandName({ script, cwd, path }: Called): string {
 function quoted(path: string): string {
   return /^[\w./+@:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
+
+/** What calls this very process again. */
+export function ownCommand(): string {
+  return commandName({ script: process.argv[1], cwd: process.cwd(), path: process.env['PATH'] ?? '' });
+}

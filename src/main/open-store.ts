@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { fileReason } from '../cli/file-reasons.ts';
 import { EXIT, Problem } from '../cli/problem.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
+import { ownCommand } from './command-name.ts';
 import { faultHooks } from './fault-hooks.ts';
 import { hostId } from './host.ts';
 import { isolationMaker } from './isolation.ts';
@@ -81,7 +82,7 @@ async function requireSchema(database: Database): Promise<void> {
   if ((await outstandingSql(database)) === '') return;
   throw new Problem(
     `There is no store in the schema ${database.schema}, or an older one: name another schema with --schema, or run ` +
-      '`claimcheck migrate`.',
+      `\`${ownCommand()} migrate\`.`,
     EXIT.unavailable,
   );
 }
@@ -99,7 +100,10 @@ export function databaseOf({ databaseUrl, schema }: Settings): Database | null {
 }
 
 function databaseProblem(error: unknown): Problem {
-  const reason = (error as Error).message.replace(/\.$/, '');
+  const { name, message } = error as Error;
+  const way =
+    name === 'MigrationDeniedError' ? `; run \`${ownCommand()} migrate\` once with a role that may` : '';
+  const reason = `${message.replace(/\.$/, '')}${way}`;
   return new Problem(`The database cannot be used: ${reason}.`, EXIT.unavailable, { cause: error });
 }
 

@@ -5,6 +5,7 @@ import { dryRun, schemaVersion } from '../../src/stores/postgres/migrate.ts';
 import { openPostgresStore } from '../../src/stores/postgres/store.ts';
 import { Fixture } from '../../src/testkit/store/fixture.ts';
 import { RULES } from '../../src/testkit/store/sqlite.ts';
+import { BIN, runHere } from '../cli/run.ts';
 import { databaseUrl, dropSchema, newSchema, withClient } from './database.ts';
 
 let url: string;
@@ -96,6 +97,17 @@ it('the dry run shows the SQL that would run, changes nothing, and is empty afte
   await (await open()).close();
 });
 
+/** Does `body` in a process that was started by this script. */
+async function asScript<T>(script: string, body: () => Promise<T>): Promise<T> {
+  const [node = '', own = '', ...args] = process.argv;
+  process.argv = [node, script, ...args];
+  try {
+    return await body();
+  } finally {
+    process.argv = [node, own, ...args];
+  }
+}
+
 it('a role that may create nothing uses what was migrated, and is told what to do where it was not', async () => {
   const role = `${schema}_role`;
   await query(`CREATE ROLE "${role}" LOGIN`);
@@ -103,8 +115,16 @@ it('a role that may create nothing uses what was migrated, and is told what to d
   restricted.username = role;
   try {
     await query(`REVOKE CREATE ON DATABASE "${restricted.pathname.slice(1)}" FROM PUBLIC`);
-    await expect(open({ url: restricted.href })).rejects.toThrow(
-      /may not make the tables .* run `claimcheck migrate` once/,
+    await expect(open({ url: restricted.href })).rejects.toMatchObject({
+      name: 'MigrationDeniedError',
+      message: expect.stringMatching(/^this role may not make the tables of the schema .*permission denied/),
+    });
+    const where = ['--database-url', restricted.href, '--schema', schema];
+    expect((await asScript(BIN, () => runHere(['migrate', ...where]))).stderr).toMatch(
+      /may not make the tables .*; run `\.\/bin\/claimcheck migrate` once with a role that may\.$/m,
+    );
+    expect((await asScript(BIN, () => runHere(['list', ...where]))).stderr).toMatch(
+      /or run `\.\/bin\/claimcheck migrate`\.$/m,
     );
     await (await open()).close();
     await query(`GRANT USAGE ON SCHEMA "${schema}" TO "${role}"`);

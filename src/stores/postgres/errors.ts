@@ -7,6 +7,11 @@ export class SchemaRefusedError extends Error {
   override readonly name = 'SchemaRefusedError';
 }
 
+/** The schema has to be migrated first, by a role that may. */
+export class MigrationDeniedError extends Error {
+  override readonly name = 'MigrationDeniedError';
+}
+
 const DISK_FULL = '53100';
 const UNIQUE_VIOLATION = '23505';
 const SERIALIZATION_FAILURE = '40001';
@@ -30,7 +35,7 @@ const UNAVAILABLE = [
   'XX001',
 ];
 
-const OURS = [StoreUnavailableError, StorageFullError, SchemaRefusedError];
+const OURS = [StoreUnavailableError, StorageFullError, SchemaRefusedError, MigrationDeniedError];
 
 function sqlState(error: unknown): string | null {
   return error instanceof DatabaseError ? (error.code ?? '') : null;

@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { QueryConfig } from 'pg';
 import type { Connection } from './connection.ts';
-import { SchemaRefusedError } from './errors.ts';
+import { MigrationDeniedError, SchemaRefusedError } from './errors.ts';
 import { inSchema } from './statements.ts';
 
 const DIRECTORY = new URL('migrations/', import.meta.url);
@@ -38,7 +38,8 @@ export function checkSchemaName(schema: string): void {
 
 /**
  * Applies what is outstanding.
- * @throws SchemaRefusedError where the schema belongs to something else or to a newer version, or this role may not migrate it
+ * @throws SchemaRefusedError where the schema belongs to something else or to a newer version; MigrationDeniedError where this role
+ * may not migrate it
  */
 export async function migrate(connection: Connection): Promise<void> {
   const { schema } = connection;
@@ -122,14 +123,14 @@ function foundation({ exists, relations }: Found, schema: string): string[] {
   return exists ? [table] : [`CREATE SCHEMA "${schema}";`, table];
 }
 
-/** What the server says of missing rights, with the way out. */
+/** What the server says of missing rights. */
 function asRefusal(error: unknown, schema: string): unknown {
   const denied = error instanceof Error && 'code' in error && error.code === '42501';
   if (!denied) return error;
-  return new SchemaRefusedError(
-    `this role may not make the tables of the schema ${schema} (${error.message}); ` +
-      'run `claimcheck migrate` once with a role that may',
-    { cause: error },
+  const options = { cause: error };
+  return new MigrationDeniedError(
+    `this role may not make the tables of the schema ${schema} (${error.message})`,
+    options,
   );
 }
 

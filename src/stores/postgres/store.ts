@@ -41,8 +41,8 @@ export interface PostgresStoreOptions {
 }
 
 /**
- * @throws SchemaRefusedError with a sentence for its operator where the schema is not ours, is newer than this version, or cannot be
- * made by this role
+ * @throws SchemaRefusedError with a sentence for its operator where the schema is not ours or is newer than this version;
+ * MigrationDeniedError where it has to be migrated and this role may not
  * @throws StoreUnavailableError where the server cannot be reached
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
