@@ -25,26 +25,31 @@ const QUEUE = 'bench';
 export async function open({ url, inFlight = 100 }) {
   /** @type {{ DBOS: Dbos }} */
   const { DBOS } = await peer('@dbos-inc/dbos-sdk');
-  DBOS.setConfig({
-    name: 'bench',
-    systemDatabaseUrl: url,
-    logLevel: 'error',
-    applicationVersion: 'bench',
-    executorID: `process-${process.pid}`,
-    listenQueues: [QUEUE],
-  });
+  /** Every process that listens takes jobs, so only those that are to work do. @param {string[]} listenQueues */
+  const launch = async (listenQueues) => {
+    DBOS.setConfig({
+      name: 'bench',
+      systemDatabaseUrl: url,
+      logLevel: 'error',
+      applicationVersion: 'bench',
+      executorID: `process-${process.pid}`,
+      listenQueues,
+    });
+    await DBOS.launch();
+  };
   /** @type {Run} */
   let run = () => null;
   const workflow = DBOS.registerWorkflow(async (payload) => run(payload), { name: 'bench' });
-  await DBOS.launch();
+  await launch([]);
   const client = new Client({ connectionString: url ?? '' });
   await client.connect();
   return {
     enqueue: (payload) => DBOS.startWorkflow(workflow, { queueName: QUEUE })(payload),
     enqueueMany: null,
-    /** A queue is only served once it is registered, which is in the database and so for every process. */
     async work(given) {
       run = given;
+      await DBOS.shutdown();
+      await launch([QUEUE]);
       await DBOS.registerQueue(QUEUE, { workerConcurrency: inFlight, minPollingIntervalMs: 10 });
     },
     async isDrained() {
