@@ -136,7 +136,10 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   }
 
   get patience(): Patience {
-    this.#keeping ??= new AbortController();
+    if (this.#keeping === null) {
+      this.#keeping = new AbortController();
+      if (this.#cause !== null) this.#keeping.abort(new AttemptEndedError(this.#cause));
+    }
     return { clock: this.clock, signal: this.#keeping.signal };
   }
 

@@ -23,8 +23,11 @@ export function createKeys(deps: { keys: KeyStore; bootstrapKey: string | null; 
   /** Requests that come with the same key while it is looked up share the next look. */
   const find = groupCommit(
     async (ids: string[]) => {
-      const found = new Map<string, ApiKey | null>();
-      for (const id of new Set(ids)) found.set(id, await deps.keys.find({ id }));
+      const different = [...new Set(ids)];
+      const looked = await Promise.all(
+        different.map(async (id): Promise<[string, ApiKey | null]> => [id, await deps.keys.find({ id })]),
+      );
+      const found = new Map(looked);
       return ids.map((id) => found.get(id) ?? null);
     },
     { maxWeight: LOOK_KEYS },

@@ -45,7 +45,7 @@ async function largeOutcome(
     const artifact = await deps.keeper.keep(...OUTPUT, output, OUTPUT_TYPE, deps.patience);
     return { type: 'complete', artifact, artifacts };
   } catch (error) {
-    if (deps.patience.signal.aborted) throw error;
+    if (error === deps.patience.signal.reason) throw error; // nothing else, or the attempt would not be settled
     deps.log.error({ error_name: nameOf(error) }, 'the artifact could not be stored');
     return failed({ code: 'upstream_unavailable', text: inspect(error) }, elapsedMs, deps);
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidInputError, MalformedOutputError, RetryableError, classify } from '../domain/thrown.ts';
 import { BlobTooLargeError } from '../ports/blob-store.ts';
-import { errorData, errorOf } from './errors.ts';
+import { errorData, errorOf, isErrorData } from './errors.ts';
 
 /** As it comes out at the other end. */
 function crossed(thrown: unknown): Error {
@@ -57,5 +57,18 @@ describe('an error that crosses to another process', () => {
     let depth = 0;
     for (let at: unknown = crossed(circular); at instanceof Error; at = at.cause) depth += 1;
     expect(depth).toBeLessThan(10);
+    expect(isErrorData(errorData(circular))).toBe(true);
+  });
+
+  it('is none where somebody else says that its causes never end', () => {
+    const data = errorData(new Error('around'));
+    data.cause = data;
+    expect(isErrorData(data)).toBe(false);
+  });
+
+  it.each(['toString', 'constructor', '__proto__'])('may be called %s', (name) => {
+    const came = crossed(Object.assign(new Error('x'), { name }));
+    expect(came).toBeInstanceOf(Error);
+    expect(came).toMatchObject({ name, message: 'x' });
   });
 });

@@ -74,22 +74,35 @@ export function plain(value: unknown): unknown {
   return inspect(value, { depth: 10, maxArrayLength: 1000, maxStringLength: 100_000 });
 }
 
-const CLASSES: Readonly<Record<string, new (message: string, options: ErrorOptions) => Error>> = {
-  upstream_unavailable: RetryableError,
-  malformed_output: MalformedOutputError,
-  incomplete_output: IncompleteOutputError,
-  refused: RefusedError,
-  invalid_request: InvalidRequestError,
-  spending_limit: SpendingLimitError,
-  invalid_input: InvalidInputError,
-  output_too_large: OutputTooLargeError,
-  BlobTooLargeError,
-  TypeError,
-};
+/** Whether it is as `errorData` makes it, whoever says so. */
+export function isErrorData(value: unknown, depth = 0): value is ErrorData {
+  if (typeof value !== 'object' || value === null || depth > MAX_CAUSES) return false;
+  const { name, message, stack, code, failure, cause } = value as Record<keyof ErrorData, unknown>;
+  return (
+    [name, message, stack].every((text) => typeof text === 'string') &&
+    (code === null || typeof code === 'string') &&
+    typeof failure === 'object' &&
+    (cause === null || isErrorData(cause, depth + 1))
+  );
+}
+
+/** A map, since an error may be called `toString`. */
+const CLASSES = new Map<string, new (message: string, options: ErrorOptions) => Error>([
+  ['upstream_unavailable', RetryableError],
+  ['malformed_output', MalformedOutputError],
+  ['incomplete_output', IncompleteOutputError],
+  ['refused', RefusedError],
+  ['invalid_request', InvalidRequestError],
+  ['spending_limit', SpendingLimitError],
+  ['invalid_input', InvalidInputError],
+  ['output_too_large', OutputTooLargeError],
+  ['BlobTooLargeError', BlobTooLargeError],
+  ['TypeError', TypeError],
+]);
 
 export function errorOf(data: ErrorData): Error {
   const { name, message, stack, code, failure, cause } = data;
-  const Class = CLASSES[failure?.code ?? name] ?? Error;
+  const Class = CLASSES.get(failure?.code ?? name) ?? Error;
   const options = { ...failure, ...(cause === null ? {} : { cause: errorOf(cause) }) };
   const error = new Class(message, options);
   for (const [key, value] of Object.entries({ name, stack })) {

@@ -6,6 +6,7 @@
  */
 import type { ClaimedJob, Lane } from '../ports/job-store.ts';
 import type { ModelRequest } from '../ports/model.ts';
+import { isErrorData } from './errors.ts';
 import type { ErrorData } from './errors.ts';
 
 /** A stint: the process loads its workflows where it has not yet, says so, and waits for an attempt. */
@@ -75,7 +76,7 @@ export function readFromProcess(message: unknown, nonce: string): FromProcess | 
 const SHAPES = new Map<unknown, (message: Fields) => boolean>([
   ['ready', ({ pid, lanes }) => isNumber(pid) && Array.isArray(lanes) && lanes.every(isLane)],
   ['failed', ({ problem }) => isText(problem)],
-  ['log', ({ level, fields, message }) => LEVELS.includes(level) && isObject(fields) && isText(message)],
+  ['log', ({ level, fields, message }) => LEVELS.includes(level) && areFields(fields) && isText(message)],
   ['progress', ({ fraction, note }) => isNumber(fraction) && (note === null || isText(note))],
   ['call', ({ call, ask }) => isNumber(call) && isObject(ask) && ASKS.get(ask['verb'])?.(ask) === true],
   ['cancel', ({ call }) => isNumber(call)],
@@ -101,6 +102,14 @@ function isLane(lane: unknown): boolean {
     isText(lane['version']) &&
     isText(lane['outputSchemaSha256'])
   );
+}
+
+function areFields(fields: unknown): boolean {
+  return isObject(fields) && Object.values(fields).every(isLogged);
+}
+
+function isLogged(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'boolean' || isErrorData(value);
 }
 
 function isBytesOrNull(value: unknown): boolean {

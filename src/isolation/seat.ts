@@ -117,6 +117,7 @@ export class Seat {
   }
 
   #ready({ pid, lanes }: Extract<FromProcess, { type: 'ready' }>): void {
+    if (this.#thread !== null) return; // a second attempt would take the place of the first
     const { pool, lanes: wanted } = this.#options;
     this.#thread = pool.threads.find(({ threadId }) => threadId === pid) ?? null;
     const missing = wanted.find((lane) => !lanes.some((known) => isSame(known, lane)));

@@ -52,6 +52,19 @@ async function allJobs() {
   );
 }
 
+it('jobs that are lost together may all be claimed at once, and each can be cancelled', async () => {
+  const f = fixtureOf(stores[0]!);
+  const ids = await f.enqueue(...Array.from({ length: 300 }, () => ({})));
+  await f.openSession('ses_1');
+  await f.claim('ses_1', { limit: 300 });
+  await f.jobs.reapSession({ session: 'ses_1' });
+  const ready = await withClient((client) =>
+    client.query(`SELECT count(*)::integer AS count FROM "${schema}".ready`),
+  );
+  expect(ready.rows).toEqual([{ count: 300 }]);
+  expect((await f.cancel(ids.at(-1)!)).outcome).toBe('moved');
+});
+
 it('drain a queue, and each job is given to one of them', async () => {
   const ids = await fixtureOf(stores[0]!).enqueue(
     ...Array.from({ length: 600 }, (_, index) => ({ priority: index % 3 })),

@@ -86,6 +86,10 @@ class Claims {
       context.connection,
       'claim',
     );
+    // what answers next may know other lanes by these numbers
+    context.connection.onBreak(() => {
+      this.#empty = null;
+    });
   }
 
   async claim(params: ClaimParams): Promise<Claimed> {

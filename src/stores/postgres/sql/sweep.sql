@@ -35,10 +35,13 @@ JOIN claimcheck.jobs j ON j.number = l.job
 LIMIT :limit::bigint;
 
 -- name: held
+-- One time for all: they are moved together, and one that were due a millisecond later would wait elsewhere than its record says.
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used, j.replays,
   j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision, j.event_count,
-  l.token, l.session, l.worker, l.since, claimcheck.now_ms() AS now
-FROM claimcheck.leases l JOIN claimcheck.jobs j ON j.number = l.job
+  l.token, l.session, l.worker, l.since, now
+FROM claimcheck.now_ms() AS now
+CROSS JOIN claimcheck.leases l
+JOIN claimcheck.jobs j ON j.number = l.job
 WHERE l.session = :session
 LIMIT :limit::bigint;
 
