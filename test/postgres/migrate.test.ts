@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
 import { Connection } from '../../src/stores/postgres/connection.ts';
 import { dryRun, schemaVersion } from '../../src/stores/postgres/migrate.ts';
+import { inSchema } from '../../src/stores/postgres/statements.ts';
 import { openPostgresStore } from '../../src/stores/postgres/store.ts';
 import { Fixture } from '../../src/testkit/store/fixture.ts';
 import { RULES } from '../../src/testkit/store/sqlite.ts';
@@ -53,6 +55,9 @@ it('a schema of an older version is brought up to date under a worker that goes 
   await query(`DROP FUNCTION "${schema}".raise_tokens`);
   await query(`ALTER TABLE "${schema}".lanes DROP COLUMN suspicion`);
   await query(`ALTER TABLE "${schema}".lanes ADD UNIQUE (workflow, version, output_schema_sha256, tenant)`);
+  await query(`ALTER TABLE "${schema}".jobs ADD COLUMN keyed boolean NOT NULL DEFAULT false`);
+  await query(`ALTER TABLE "${schema}".idempotency DROP COLUMN jobs, DROP COLUMN open_at, ADD COLUMN job bigint,
+    ADD COLUMN job_id text, ADD COLUMN ended_at bigint`);
   const updated = await open();
   const g = new Fixture({ store: updated, advance: () => {}, dispose: () => updated.close() });
   expect((await f.renew('ses_1')).lost).toBe(false);
@@ -60,6 +65,27 @@ it('a schema of an older version is brought up to date under a worker that goes 
   const later = await g.running('ses_2', { jobId: 'job_later' });
   expect(later.token).toBeGreaterThan(claimed.token);
   await Promise.all([old.close(), updated.close()]);
+});
+
+it('the keys of the first version stand for their requests, one key for all jobs of a batch', async () => {
+  const first = readFileSync(
+    new URL('../../src/stores/postgres/migrations/001-jobs.sql', import.meta.url),
+    'utf8',
+  );
+  await query(`CREATE SCHEMA "${schema}"`);
+  await query(
+    `CREATE TABLE "${schema}".migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
+  );
+  await query(inSchema(`${first}; INSERT INTO claimcheck.migrations (version) VALUES (1);`, schema));
+  await query(`INSERT INTO "${schema}".idempotency (tenant, name, request_sha256, job, job_id, ended_at) VALUES
+    ('default', '"one"', 'r1', 1, 'job_1', NULL), ('default', '"many"', 'r2', 2, 'job_2', 5),
+    ('default', E'"many\\\\n1"', 'r2', 3, 'job_3', 7), ('default', E'"many\\\\n2"', 'r2', 4, 'job_4', 6)`);
+  await (await open()).close();
+  const keys = await query(`SELECT name, jobs::text, open_at FROM "${schema}".idempotency ORDER BY jobs`);
+  expect(keys).toEqual([
+    { name: '"one"', jobs: '{1}', open_at: expect.stringMatching(/^\d{13}$/) },
+    { name: '"many"', jobs: '{2,3,4}', open_at: '7' },
+  ]);
 });
 
 it('a schema of a newer version is refused in one sentence, and is not touched', async () => {

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -94,6 +94,26 @@ it('a migration is applied once, and a second opening finds everything there', a
   const second = await opened();
   expect((await second.jobs.statuses([{ tenant: 'default', jobId: id! }]))[0]?.status).toBe('queued');
   await second.close();
+});
+
+it('the keys of the first version stand for their requests, one key for all jobs of a batch', async () => {
+  const first = new URL('migrations/001-jobs.sql', import.meta.url);
+  raw(`${await readFile(first, 'utf8')}
+    PRAGMA user_version = 1; PRAGMA application_id = ${0x636c6d63};
+    INSERT INTO idempotency (tenant, name, request_sha256, job, job_id, ended_at) VALUES
+      ('default', '"one"', 'r1', 1, 'job_1', NULL), ('default', '"many"', 'r2', 2, 'job_2', 5),
+      ('default', '"many\\n1"', 'r2', 3, 'job_3', 7), ('default', '"many\\n2"', 'r2', 4, 'job_4', 6)`);
+  await (await opened()).close();
+  const db = new DatabaseSync(path);
+  expect(
+    db
+      .prepare('SELECT name, first_job, last_job, open_at > 7 AS open FROM idempotency ORDER BY first_job')
+      .all(),
+  ).toEqual([
+    { name: '"one"', first_job: 1, last_job: 1, open: 1 },
+    { name: '"many"', first_job: 2, last_job: 4, open: 0 },
+  ]);
+  db.close();
 });
 
 it('a connection that does not sync each commit is refused', () => {

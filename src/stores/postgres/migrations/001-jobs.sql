@@ -37,6 +37,7 @@ CREATE TABLE claimcheck.jobs (
   run_at bigint NOT NULL,
   lane integer NOT NULL,
   priority integer NOT NULL,
+  keyed boolean NOT NULL,
   id text COLLATE "C" NOT NULL UNIQUE,
   input_sha256 text COLLATE "C" NOT NULL,
   input_ref text COLLATE "C",
@@ -135,17 +136,17 @@ CREATE TABLE claimcheck.labels (
   PRIMARY KEY (tenant, name, value, job)
 );
 
--- A key stands for all the jobs of its request, and is kept for a time after the last of them has ended. The end of a job does
--- not write here: `open_at` is when one of them was last known to be unfinished, and a sweep looks again once that is long ago.
+-- `ended_at` is null while the job is under way: its key is kept for a time after its end.
 CREATE TABLE claimcheck.idempotency (
   tenant text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
   request_sha256 text COLLATE "C" NOT NULL,
-  jobs bigint[] NOT NULL,
-  open_at bigint NOT NULL,
+  job bigint NOT NULL UNIQUE,
+  job_id text COLLATE "C" NOT NULL,
+  ended_at bigint,
   CONSTRAINT idempotency_key PRIMARY KEY (tenant, name)
-);
-CREATE INDEX idempotency_by_time ON claimcheck.idempotency (open_at);
+) WITH (fillfactor = 80);
+CREATE INDEX idempotency_by_end ON claimcheck.idempotency (ended_at) WHERE ended_at IS NOT NULL;
 
 -- Small artifacts and evidence, written with the settlement that refers to them.
 CREATE TABLE claimcheck.blobs (

@@ -41,6 +41,7 @@ CREATE TABLE jobs (
   updated_at INTEGER NOT NULL,
   started_at INTEGER,
   finished_at INTEGER,
+  keyed INTEGER NOT NULL,
   event_count INTEGER NOT NULL,
   events TEXT NOT NULL,
   errors TEXT NOT NULL,
@@ -127,19 +128,17 @@ CREATE TABLE labels (
   PRIMARY KEY (tenant, name, value, job)
 ) WITHOUT ROWID;
 
--- A key stands for all the jobs of its request, which have numbers without a gap, and is kept for a time after the last of them has
--- ended. The end of a job does not write here: `open_at` is when one of them was last known to be unfinished, and a sweep looks
--- again once that is long ago.
+-- `ended_at` is null while the job is under way: its key is kept for a time after its end.
 CREATE TABLE idempotency (
   tenant TEXT NOT NULL,
   name TEXT NOT NULL,
   request_sha256 TEXT NOT NULL,
-  first_job INTEGER NOT NULL,
-  last_job INTEGER NOT NULL,
-  open_at INTEGER NOT NULL,
+  job INTEGER NOT NULL UNIQUE,
+  job_id TEXT NOT NULL,
+  ended_at INTEGER,
   PRIMARY KEY (tenant, name)
 ) WITHOUT ROWID;
-CREATE INDEX idempotency_by_time ON idempotency (open_at);
+CREATE INDEX idempotency_by_end ON idempotency (ended_at) WHERE ended_at IS NOT NULL;
 
 -- Small artifacts and evidence, written with the settlement that refers to them.
 CREATE TABLE blobs (uri TEXT NOT NULL UNIQUE, media_type TEXT NOT NULL, bytes BLOB NOT NULL);
