@@ -4,13 +4,16 @@ import { resolve } from 'node:path';
 import { fileReason } from '../cli/file-reasons.ts';
 import { EXIT, Problem } from '../cli/problem.ts';
 import type { WriteAttempts } from '../engine/attempt-log.ts';
+import type { Log } from '../ports/telemetry.ts';
 import type { Reached } from '../engine/crash-points.ts';
 import type { FaultHooks } from './open.ts';
 import { crashOf } from './setting-table.ts';
 import type { Settings } from './settings.ts';
 
 /** @throws Problem where the attempt log cannot be written */
-export function faultHooks({ crashPoint, attemptLog }: Settings): FaultHooks {
+export function faultHooks({ crashPoint, attemptLog }: Settings, log: Log): FaultHooks {
+  if (crashPoint !== null)
+    log.warn({}, `for a test of faults, this process will end itself at ${crashPoint}`);
   return {
     reached: crashPoint === null ? undefined : crashAt(crashPoint),
     writeAttempts: attemptLog === null ? undefined : appendTo(resolve(attemptLog)),

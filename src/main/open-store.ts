@@ -33,7 +33,7 @@ export async function openStore(settings: Settings, known: Known, telemetry: Tel
     telemetry,
     settings: own,
     bootstrapKey,
-    faults: faultHooks(settings),
+    faults: faultHooks(settings, telemetry.log),
   };
   try {
     const parts = await openParts(options);

@@ -77,8 +77,8 @@ class Claims {
   readonly #sql;
   readonly #tenantTurns = new Turns<string>();
   readonly #laneTurns = new Map<string, Turns<number>>();
-  /** The lanes that the last look found, all of them empty but perhaps for suspects, and what was asked for. */
-  #empty: { asked: Lane[]; lanes: LaneRow[] } | null = null;
+  /** By what was asked for: the lanes that the last look found, all of them empty but perhaps for suspects. */
+  #empty = new WeakMap<Lane[], LaneRow[]>();
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -88,7 +88,7 @@ class Claims {
     );
     // what answers next may know other lanes by these numbers
     context.connection.onBreak(() => {
-      this.#empty = null;
+      this.#empty = new WeakMap();
     });
   }
 
@@ -104,11 +104,11 @@ class Claims {
 
   /** An equal share of each lane, where the last look found them all empty. */
   #guess({ lanes: asked, limit }: ClaimParams): Share[] | null {
-    const empty = this.#empty;
-    this.#empty = null;
-    if (empty?.asked !== asked || empty.lanes.length > limit) return null;
+    const empty = this.#empty.get(asked);
+    this.#empty.delete(asked);
+    if (empty === undefined || empty.length > limit) return null;
     const marks = new Map(this.#context.marks.at(performance.now()).map((mark) => [mark.lane, mark]));
-    const shares = empty.lanes.map(({ lane, tenant, suspicion }) => {
+    const shares = empty.map(({ lane, tenant, suspicion }) => {
       const from = marks.get(lane) ?? startOf(lane);
       return { key: lane, tenant, suspicion, waiting: limit + 1, share: 0, from };
     });
@@ -130,7 +130,7 @@ class Claims {
       .map((lane) => ({ ...lane, waiting: Math.min(lane.waiting, left[lane.suspicion]) }))
       .filter((lane) => lane.waiting > 0);
     const lanes = look.lanes.filter(({ suspicion }) => suspicion === 0);
-    if (waiting.length === 0 && lanes.length > 0) this.#empty = { asked: params.lanes, lanes };
+    if (waiting.length === 0 && lanes.length > 0) this.#empty.set(params.lanes, lanes);
     const [only] = waiting;
     if (only?.suspicion === 0 && look.lanes.length === 1) return [{ ...shareOf(only), share: limit }];
     return this.#parted(waiting.map(shareOf), limit, left);
@@ -199,14 +199,15 @@ class Claims {
     const found = rows.filter((row): row is Found => row.number !== null);
     const late = found.filter((row) => row.token === null);
     this.#add(found, params, claim);
-    claim.moved.push(...(await this.#bury(late)));
+    const buried = await this.#bury(late);
+    claim.moved.push(...buried);
     claim.dropped += late.length;
     if (claim.lost || claim.jobs.length >= params.limit || claim.dropped >= ASIDE_LIMIT) return 'enough';
     if (found.length === 0) return 'nothing';
     const given = new Map<number, number>();
     for (const { lane } of found) given.set(lane, (given.get(lane) ?? 0) + 1);
     const more = shares.some(({ key, waiting, share }) => waiting > share && given.get(key) === share);
-    return late.length > 0 || more ? 'more' : 'enough';
+    return buried.length > 0 || more ? 'more' : 'enough';
   }
 
   /** What the statement leased is what the domain would have: anything else is a defect of the statement. */

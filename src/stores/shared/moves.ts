@@ -15,13 +15,13 @@ export function leaseEvents(row: KnownRow): JobEvent[] {
 /**
  * Where a queued job stands among those of its priority: when it came in, or when it became due. One that a worker
  * released gets the place again that it had. Of suspects the one stands first that began last: what soon ends its
- * worker is soon found.
+ * worker is soon found. That place is none among the others.
  */
 export function placeAfter(row: KnownRow, move: Move): number {
   if (move.to !== 'queued' || move.due === null) return row.place;
   if ((move.suspicion ?? 0) > 0) return -(row.since ?? 0);
   const takenBack = move.from === 'running' && move.due <= (move.events.at(-1)?.at ?? 0);
-  return takenBack ? row.place : move.due;
+  return takenBack && (row.place > 0 || move.suspicion !== 0) ? row.place : move.due;
 }
 
 export function movedOf(

@@ -99,7 +99,7 @@ it('a migration is applied once, and a second opening finds everything there', a
 it('the keys of the first version stand for their requests, one key for all jobs of a batch', async () => {
   const first = new URL('migrations/001-jobs.sql', import.meta.url);
   raw(`${await readFile(first, 'utf8')}
-    PRAGMA user_version = 1; PRAGMA application_id = ${0x636c6d63};
+    PRAGMA user_version = 1; PRAGMA application_id = 1668050275;
     INSERT INTO idempotency (tenant, name, request_sha256, job, job_id, ended_at) VALUES
       ('default', '"one"', 'r1', 1, 'job_1', NULL), ('default', '"many"', 'r2', 2, 'job_2', 5),
       ('default', '"many\\n1"', 'r2', 3, 'job_3', 7), ('default', '"many\\n2"', 'r2', 4, 'job_4', 6)`);

@@ -81,11 +81,10 @@ function settlementFault(lines: WorkerLog['settlements'], end: JobEvent | undefi
   return refused && end?.type === 'completed' ? 'was refused, and its history says that it completed' : null;
 }
 
-const FROM_OUTSIDE: readonly (string | undefined)[] = ['worker_lost', 'cancelled'];
-
 const ENDS_AS: Record<WorkerLog['settlements'][number]['command'], (end: JobEvent) => boolean> = {
   complete: ({ type }) => type === 'completed',
-  fail: ({ type, code }) => type !== 'completed' && code !== undefined && !FROM_OUTSIDE.includes(code),
+  // `worker_lost` too: the process of an isolated attempt may have ended
+  fail: ({ type, code }) => type !== 'completed' && code !== undefined && code !== 'cancelled',
   release: ({ type, code }) => type === 'queued' && code === undefined,
 };
 
