@@ -31,10 +31,10 @@ test('eight processes on one PostgreSQL are killed, paused and cut off, and ever
   const schema = newSchema();
   onTestFinished(async () => void (await dropSchema(schema)));
   const ground = postgresGround(await databaseUrl(), schema);
-  await holds(ground, tempDir(), { apis: 3, workers: 5, ms: 12_000 });
+  await holds(ground, tempDir(), { apis: 3, workers: 5, ms: 10_000 });
 }, 120_000);
 
 test('an API and two workers on one SQLite file are killed and paused, and every invariant holds', async () => {
   const dataDir = tempDir();
-  await holds(sqliteGround(dataDir), dataDir, { apis: 1, workers: 2, ms: 7000 });
+  await holds(sqliteGround(dataDir), dataDir, { apis: 1, workers: 2, ms: 6000 });
 }, 120_000);

@@ -28,7 +28,8 @@ export class Clients {
   readonly log: Required<ClientLog> = { creates: [], cancels: [], replays: [], streams: [] };
   readonly #api: Api;
   readonly #random: () => number;
-  readonly #acknowledged: string[] = [];
+  readonly #acknowledged = new Set<string>();
+  #recent: string[] = [];
   readonly #following: Promise<void>[] = [];
   #asked = 0;
 
@@ -47,7 +48,7 @@ export class Clients {
   }
 
   acknowledged(): number {
-    return this.#acknowledged.length;
+    return this.#acknowledged.size;
   }
 
   /** Hands in a job that takes seconds, and resolves when it is seen running. */
@@ -75,8 +76,7 @@ export class Clients {
     if (chance < 0.6) return this.#create();
     if (chance < 0.7) return this.#createBatch();
     if (chance < 0.8) return this.#createWrongly();
-    const recent = this.#acknowledged.slice(-RECENT);
-    const jobId = recent[Math.floor(this.#random() * recent.length)];
+    const jobId = this.#recent[Math.floor(this.#random() * this.#recent.length)];
     if (jobId === undefined) return Promise.resolve();
     return chance < 0.9 ? this.#cancel(jobId) : this.#replay(jobId);
   }
@@ -142,8 +142,10 @@ export class Clients {
     line.told = told;
     if (told !== 'accepted' || jobId === undefined) return;
     line.jobId = jobId;
-    this.#acknowledged.push(jobId);
-    if (this.#acknowledged.length % FOLLOWED !== 0) return;
+    if (this.#acknowledged.has(jobId)) return;
+    this.#acknowledged.add(jobId);
+    this.#recent = [...this.#recent, jobId].slice(-RECENT);
+    if (this.#acknowledged.size % FOLLOWED !== 0) return;
     const events: StreamedEvent[] = [];
     this.log.streams.push({ jobId, events });
     // it ends early only where the API ended by itself, which is told elsewhere
