@@ -162,6 +162,7 @@ it.skipIf(skipped !== '')(
     onTestFinished(async () => void (await dropSchema(schema)));
     const party = await Party.open({ url: await databaseUrl(), schema, dataDir: disk.dir, workflows });
     const files = (directory: string) => readdirSync(join(disk.dir, 'blobs', directory));
+    party.parts.sweeper.start();
     const worker = party.startWorker();
     const go = gate();
     run = async ({ input, saveArtifact }) => {
@@ -182,6 +183,9 @@ it.skipIf(skipped !== '')(
     expect([upload.status, upload.json['code']]).toEqual([507, 'storage_full']);
     expect((await party.ask('GET', '/readyz')).status).toBe(507);
     expect((await party.cancel(cancelled)).status).toBe(200);
+    await expect.poll(() => worker.slotsTaken()).toBe(2);
+    const late = await party.accepted('late', { max_attempts: 1, timeout_ms: 200 });
+    expect(await party.ended(late)).toMatchObject({ status: 'dead_letter', errors: ['timeout'] });
     await expect.poll(() => worker.slotsTaken()).toBe(2);
     expect([await party.statusOf(named), await party.statusOf(output)]).toEqual(['running', 'running']);
 
