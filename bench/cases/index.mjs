@@ -5,7 +5,7 @@ import { fillAndDrain } from './drain.mjs';
 import { handIn } from './enqueue.mjs';
 import { overHttp } from './http.mjs';
 import { inFlight } from './in-flight.mjs';
-import { latency } from './latency.mjs';
+import { byPolling, latency } from './latency.mjs';
 import { falseRecovery, recovery } from './recovery.mjs';
 
 /** @import { Sides } from '../lib/judge.mjs' */
@@ -98,10 +98,17 @@ export const CASES = {
     const peers = store === 'postgres' ? servers : ['graphile-worker'];
     const others = quick ? [] : store === 'postgres' ? REDIS : ['liteque'];
     const systems = [ours(store), ...peers, ...(store === 'sqlite' ? FAST.sqlite : []), ...others];
-    const inOneProcess = {
+    const asWell = {
       [`${ours(store)}, 1 process`]: on(bench, ours(store), (ground) =>
         latency(ground, ours(store), { jobs, apart: false }),
       ),
+      ...(quick
+        ? {}
+        : {
+            [`${ours(store)}, polling`]: on(bench, ours(store), (ground) =>
+              byPolling(ground, ours(store), { jobs }),
+            ),
+          }),
     };
     await bench.race(
       {
@@ -110,7 +117,7 @@ export const CASES = {
         rounds: () => (quick ? 1 : 3),
         runners: {
           ...each(bench, systems, (ground, system) => latency(ground, system, { jobs })),
-          ...(store === 'postgres' ? inOneProcess : {}),
+          ...(store === 'postgres' ? asWell : {}),
         },
       },
       [{ ours: ours(store), peers, floor: null, metrics: ['p50 ms', 'p95 ms', 'p99 ms'] }],
