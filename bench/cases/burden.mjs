@@ -10,23 +10,20 @@ import { fillAndDrain } from './drain.mjs';
 /** @import { Ground } from '../lib/places.mjs' */
 /** @import { Numbers } from '../lib/race.mjs' */
 
-/** Jobs between two looks at the clock. */
-const STRETCH = 20_000;
-
 /**
  * Works under an open transaction (or without one) for `ms`, and then drains a full queue under it.
  *
  * @param {Ground} ground
  * @param {string} system
- * @param {{ jobs: number, ms: number, held: boolean }} options
+ * @param {{ jobs: number, ms: number, stretch: number, held: boolean }} options `stretch`: jobs between two looks at the clock
  * @returns {Promise<Numbers>}
  */
-export async function drainAfter(ground, system, { jobs, ms, held }) {
-  await fillAndDrain(ground, system, { jobs: STRETCH / 10 });
+export async function drainAfter(ground, system, { jobs, ms, stretch, held }) {
+  await fillAndDrain(ground, system, { jobs: stretch / 10 });
   const release = held ? await holdTransaction(ground.place) : async () => {};
   try {
     for (const untilMs = nowMs() + ms; nowMs() < untilMs; ) {
-      await fillAndDrain(ground, system, { jobs: STRETCH });
+      await fillAndDrain(ground, system, { jobs: stretch });
     }
     return await fillAndDrain(ground, system, { jobs });
   } finally {

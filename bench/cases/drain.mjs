@@ -9,7 +9,7 @@ import { told, withDrivers } from '../lib/child.mjs';
 import { watchCpu } from '../lib/processes.mjs';
 import { sum } from '../lib/stats.mjs';
 
-/** @import { Mark } from '../types.ts' */
+/** @import { Mark, Place } from '../types.ts' */
 /** @import { Ground } from '../lib/places.mjs' */
 /** @import { Numbers } from '../lib/race.mjs' */
 
@@ -26,7 +26,7 @@ const WARM_UP = 0.1;
 export async function fillAndDrain({ place, serverPid, settle }, system, options) {
   const { jobs, processes = 1, job = 'nothing' } = options;
   const warm = Math.ceil(jobs * WARM_UP);
-  await withDrivers(system, [place], (stocker) => stocker.stock({ jobs: warm + jobs }));
+  await stock(place, system, warm + jobs);
   await settle();
   const each = { ...place, results: job === 'artifact' };
   return withDrivers(
@@ -52,6 +52,20 @@ export async function fillAndDrain({ place, serverPid, settle }, system, options
       };
     },
   );
+}
+
+/**
+ * Fills a queue by a process of its own, which leaves it in good order.
+ *
+ * @param {Place} place
+ * @param {string} system
+ * @param {number} jobs
+ */
+export async function stock(place, system, jobs) {
+  await withDrivers(system, [place], async (driver) => {
+    await driver.stock({ jobs });
+    await driver.close();
+  });
 }
 
 /**

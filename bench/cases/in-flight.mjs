@@ -7,6 +7,7 @@ import { told, withDrivers } from '../lib/child.mjs';
 import { nowMs } from '../lib/clock.mjs';
 import { watchCpu } from '../lib/processes.mjs';
 import { watchWrites } from '../lib/writes.mjs';
+import { stock } from './drain.mjs';
 
 /** @import { Ground } from '../lib/places.mjs' */
 /** @import { Numbers } from '../lib/race.mjs' */
@@ -22,7 +23,7 @@ const WATCH_MS = 3000;
  * @returns {Promise<Numbers>}
  */
 export async function inFlight({ place, serverPid, settle }, system, { jobs, ms }) {
-  await withDrivers(system, [place], (stocker) => stocker.stock({ jobs }));
+  await stock(place, system, jobs);
   await settle();
   return withDrivers(system, [{ ...place, inFlight: jobs }], async (worker) => {
     const writes = watchWrites(place);

@@ -11,6 +11,7 @@ import { falseRecovery, recovery } from './recovery.mjs';
 /** @import { Sides } from '../lib/judge.mjs' */
 /** @import { Ground, Places } from '../lib/places.mjs' */
 /** @import { Numbers, Race } from '../lib/race.mjs' */
+/** @import { Sizes } from '../sizes.mjs' */
 
 /**
  * @typedef {'postgres' | 'sqlite'} Store
@@ -18,7 +19,7 @@ import { falseRecovery, recovery } from './recovery.mjs';
  *
  * @typedef {object} Bench
  * @property {Places} places
- * @property {boolean} quick
+ * @property {Sizes} sizes
  * @property {(system: string) => boolean} includes whether it takes part in this run
  * @property {(race: Wanted, judged: (Sides & { metrics: readonly string[], as?: string })[]) => Promise<void>} race `as`: another name for the rows
  *
@@ -34,19 +35,20 @@ const REDIS = ['bullmq-redis-everysec', 'bullmq-redis-always'];
 /** The one that ours is divided by: it keeps events too. */
 const FLOOR = { postgres: 'floor-postgres-events', sqlite: 'floor-sqlite' };
 const OTHER_FLOORS = { postgres: ['floor-postgres'], sqlite: /** @type {string[]} */ ([]) };
+const ONCE = { rounds: () => 1 };
 const ours = (/** @type {Store} */ store) => `claimcheck-${store}`;
 
 /** @type {Readonly<Record<string, Case>>} */
 export const CASES = {
   async enqueue(bench, store) {
-    const { quick } = bench;
-    const peers = quick ? FAST[store] : PEERS[store];
+    const { all, enqueue } = bench.sizes;
+    const peers = all ? PEERS[store] : FAST[store];
     const redis = store === 'postgres' ? REDIS : [];
     const systems = [ours(store), ...peers, ...redis, FLOOR[store]];
-    for (const { how, callers } of [
-      { how: '1 caller', callers: 1 },
-      { how: '50 callers', callers: 50 },
-      { how: 'batches of 1,000', callers: /** @type {const} */ ('batches') },
+    for (const { how, callers, aim } of [
+      { how: '1 caller', callers: 1, aim: false },
+      { how: '50 callers', callers: 50, aim: true },
+      { how: 'batches of 1,000', callers: /** @type {const} */ ('batches'), aim: false },
     ]) {
       const sides = { ours: ours(store), floor: FLOOR[store], metrics: ['jobs/s', 'cpu us/job'] };
       const name = `enqueue, ${how}`;
@@ -54,9 +56,8 @@ export const CASES = {
         {
           name,
           store,
-          runners: each(bench, systems, (ground, system) =>
-            handIn(ground, system, { callers, ms: quick ? 1000 : 5000 }),
-          ),
+          ...(all || aim ? {} : ONCE),
+          runners: each(bench, systems, (ground, system) => handIn(ground, system, { callers, ...enqueue })),
         },
         [
           { ...sides, peers },
@@ -67,21 +68,22 @@ export const CASES = {
   },
 
   async drain(bench, store) {
-    const { quick } = bench;
-    const jobs = quick ? 10_000 : 60_000;
+    const { all, drain } = bench.sizes;
     for (const processes of [1, 2]) {
       for (const job of /** @type {const} */ (['nothing', 'artifact'])) {
-        const whole = !quick || (processes === 1 && job === 'nothing');
+        const whole = all || (processes === 1 && job === 'nothing');
         const peers = whole ? PEERS[store] : FAST[store];
         const redis = whole && store === 'postgres' ? REDIS : [];
         const others = whole ? [...redis, ...OTHER_FLOORS[store]] : [];
         const systems = [ours(store), ...peers, FLOOR[store], ...others];
+        const name = `drain, ${processes === 1 ? '1 process' : '2 processes'}, ${job === 'nothing' ? 'no output' : '1 KB each'}`;
         await bench.race(
           {
-            name: `drain, ${processes === 1 ? '1 process' : '2 processes'}, ${job === 'nothing' ? 'no output' : '1 KB each'}`,
+            name,
             store,
+            ...(whole ? {} : ONCE),
             runners: each(bench, systems, (ground, system) =>
-              fillAndDrain(ground, system, { jobs: shareOf(system, jobs), processes, job }),
+              fillAndDrain(ground, system, { jobs: shareOf(system, drain.jobs), processes, job }),
             ),
           },
           [{ ours: ours(store), peers, floor: FLOOR[store], metrics: ['jobs/s', 'cpu us/job'] }],
@@ -91,102 +93,107 @@ export const CASES = {
   },
 
   async latency(bench, store) {
-    const { quick } = bench;
-    const jobs = quick ? 150 : 500;
-    const servers = quick ? FAST.postgres : PEERS.postgres;
+    const { all, latency: size } = bench.sizes;
+    const system = ours(store);
+    const servers = all ? PEERS.postgres : FAST.postgres;
     // where the store is a file, the goal is a third of what a server takes
     const peers = store === 'postgres' ? servers : ['graphile-worker'];
-    const others = quick ? [] : store === 'postgres' ? REDIS : ['liteque'];
-    const systems = [ours(store), ...peers, ...(store === 'sqlite' ? FAST.sqlite : []), ...others];
-    const asWell = {
-      [`${ours(store)}, 1 process`]: on(bench, ours(store), (ground) =>
-        latency(ground, ours(store), { jobs, apart: false }),
-      ),
-      ...(quick
-        ? {}
-        : {
-            [`${ours(store)}, polling`]: on(bench, ours(store), (ground) =>
-              byPolling(ground, ours(store), { jobs }),
-            ),
-          }),
+    const others = all ? { postgres: REDIS, sqlite: PEERS.sqlite } : { postgres: [], sqlite: FAST.sqlite };
+    /** @type {Record<string, (ground: Ground) => Promise<Numbers>>} */
+    const particular = {
+      ...(store === 'postgres'
+        ? { '1 process': (ground) => latency(ground, system, { ...size, apart: false }) }
+        : {}),
+      ...(store === 'postgres' && all ? { polling: (ground) => byPolling(ground, system, size) } : {}),
     };
     await bench.race(
       {
         name: 'latency',
         store,
-        rounds: () => (quick ? 1 : 3),
+        rounds: () => size.rounds,
         runners: {
-          ...each(bench, systems, (ground, system) => latency(ground, system, { jobs })),
-          ...(store === 'postgres' ? asWell : {}),
+          ...each(bench, [system, ...peers, ...others[store]], (ground, one) => latency(ground, one, size)),
+          ...Object.fromEntries(
+            Object.entries(particular).map(([how, measure]) => [
+              `${system}, ${how}`,
+              on(bench, system, measure),
+            ]),
+          ),
         },
       },
-      [{ ours: ours(store), peers, floor: null, metrics: ['p50 ms', 'p95 ms', 'p99 ms'] }],
+      [{ ours: system, peers, floor: null, metrics: ['p50 ms', 'p95 ms', 'p99 ms'] }],
     );
   },
 
   async 'in-flight'(bench, store) {
-    const { quick } = bench;
-    const all = { postgres: [...PEERS.postgres, ...REDIS], sqlite: ['liteque', ...FAST.postgres] };
-    const few = { postgres: FAST.postgres, sqlite: ['graphile-worker'] };
-    const peers = (quick ? few : all)[store];
+    const { all, inFlight: size } = bench.sizes;
+    // no other queue in a file can do it
+    const peers = all
+      ? [...PEERS.postgres, ...REDIS]
+      : store === 'postgres'
+        ? FAST.postgres
+        : ['graphile-worker'];
     await bench.race(
       {
         name: '5,000 in flight',
         store,
-        rounds: () => (quick ? 1 : 3),
-        runners: each(bench, [ours(store), ...peers], (ground, system) =>
-          inFlight(ground, system, { jobs: 5000, ms: 5000 }),
-        ),
+        rounds: () => size.rounds,
+        runners: each(bench, [ours(store), ...peers], (ground, system) => inFlight(ground, system, size)),
       },
       [
-        { ours: ours(store), peers, floor: 5, metrics: ['wall s'] },
+        { ours: ours(store), peers, floor: size.ms / 1000, metrics: ['wall s'] },
         { ours: ours(store), peers, floor: null, metrics: ['cpu s', 'peak MB', 'writes/s'] },
       ],
     );
   },
 
+  /** All at the same time: they mostly wait. */
   async recovery(bench, store) {
-    const { quick } = bench;
-    const peers = quick ? [] : [...PEERS[store], ...(store === 'postgres' ? REDIS : [])];
-    for (const settings of /** @type {const} */ (['default', 'shortest'])) {
-      await bench.race(
+    const { all, recovery: size } = bench.sizes;
+    const peers = all ? [...PEERS[store], ...(store === 'postgres' ? REDIS : [])] : [];
+    const afterKill = (/** @type {'default' | 'shortest'} */ settings) =>
+      bench.race(
         {
           name: `recovery after kill -9, ${settings} settings`,
           store,
-          rounds: () => (quick ? 1 : 3),
+          rounds: () => size.rounds,
           together: true,
-          limitMs: quick ? 40_000 : 90_000,
+          limitMs: size.limitMs,
           runners: each(bench, [ours(store), ...peers], (ground, system) =>
             recovery(ground, system, settings),
           ),
         },
         [{ ours: ours(store), peers, floor: null, metrics: ['recovery s'] }],
       );
-    }
-    await bench.race(
-      {
-        name: 'event loop busy for 5 s',
-        store,
-        rounds: () => 1,
-        runners: each(bench, [ours(store)], (ground, system) => falseRecovery(ground, system, { ms: 5000 })),
-      },
-      [{ ours: ours(store), peers: [], floor: null, metrics: ['times begun'] }],
-    );
+    const whileBusy = () =>
+      bench.race(
+        {
+          name: 'event loop busy for 5 s',
+          store,
+          ...ONCE,
+          runners: each(bench, [ours(store)], (ground, system) =>
+            falseRecovery(ground, system, { ms: 5000 }),
+          ),
+        },
+        [{ ours: ours(store), peers: [], floor: null, metrics: ['times begun'] }],
+      );
+    await afterKill('default');
+    await Promise.all([afterKill('shortest'), whileBusy()]);
   },
 
   async http(bench, store) {
-    const times = bench.quick ? { warmMs: 1000, ms: 3000 } : { warmMs: 2000, ms: 10_000 };
+    const { http: size } = bench.sizes;
     for (const { name, kind, clients } of [
       { name: 'POST over HTTP', kind: /** @type {const} */ ('post'), clients: 50 },
       { name: 'GET status over HTTP', kind: /** @type {const} */ ('get'), clients: 1000 },
     ]) {
       const asked = (/** @type {'ours' | 'bare'} */ which) =>
-        on(bench, ours(store), (ground) => overHttp(ground, which, { kind, clients, ...times }));
+        on(bench, ours(store), (ground) => overHttp(ground, which, { kind, clients, ...size }));
       await bench.race(
         {
           name,
           store,
-          rounds: () => (bench.quick ? 1 : 5),
+          rounds: () => size.rounds,
           runners: { [ours(store)]: asked('ours'), 'bare route': asked('bare') },
         },
         [{ ours: ours(store), peers: [], floor: 'bare route', metrics: ['requests/s', 'p50 ms', 'p99 ms'] }],
@@ -195,16 +202,15 @@ export const CASES = {
   },
 
   async history(bench, store) {
-    const { quick, places } = bench;
-    const [finished, jobs] = quick ? [30_000, 10_000] : [1_000_000, 200_000];
+    const { finished, jobs, rounds } = bench.sizes.history;
     const system = ours(store);
-    await places.within(system, async (ground) => {
+    await bench.places.within(system, async (ground) => {
       if (bench.includes(system)) await fillAndDrain(ground, system, { jobs: finished });
       await bench.race(
         {
           name: 'drain behind a history',
           store,
-          rounds: () => 2,
+          rounds: () => rounds,
           runners: {
             [system]: () => fillAndDrain(ground, system, { jobs }),
             [`${system}, empty`]: on(bench, system, (fresh) => fillAndDrain(fresh, system, { jobs })),
@@ -216,21 +222,20 @@ export const CASES = {
   },
 
   async held(bench, store) {
-    const { quick } = bench;
-    const [ms, jobs] = quick ? [3000, 10_000] : [60_000, 60_000];
+    const { all, held: size } = bench.sizes;
     const system = ours(store);
-    const peers = quick || store === 'sqlite' ? [] : FAST[store];
+    const peers = all && store === 'postgres' ? FAST[store] : [];
     await bench.race(
       {
         name: 'drain under an open transaction',
         store,
-        rounds: () => (quick ? 1 : 2),
+        rounds: () => size.rounds,
         runners: {
           ...each(bench, [system, ...peers], (ground, one) =>
-            drainAfter(ground, one, { jobs, ms, held: true }),
+            drainAfter(ground, one, { ...size, held: true }),
           ),
           [`${system}, undisturbed`]: on(bench, system, (ground) =>
-            drainAfter(ground, system, { jobs, ms, held: false }),
+            drainAfter(ground, system, { ...size, held: false }),
           ),
         },
       },

@@ -1,5 +1,6 @@
 /** One run of the bench: what its cases are given, and what came of them. */
 import { GOALS } from '../goals.mjs';
+import { SIZES } from '../sizes.mjs';
 import { SYSTEMS } from '../systems/index.mjs';
 import { NOISE, judge } from './judge.mjs';
 import { run } from './race.mjs';
@@ -11,9 +12,9 @@ import { killAll } from './started.mjs';
 /** @import { Places } from './places.mjs' */
 /** @import { Outcome } from './race.mjs' */
 
-const LIMIT_MS = { quick: 60_000, full: 900_000 };
+const LIMIT_MS = { quick: 45_000, full: 900_000 };
 /** Seconds after which a quick run, which has to end in time, goes on with one round of everything, and then without peers. */
-const LATE = { oneRound: 240, noPeers: 330 };
+const LATE = { oneRound: 150, noPeers: 300 };
 
 /**
  * @param {object} options
@@ -25,6 +26,7 @@ const LATE = { oneRound: 240, noPeers: 330 };
  * @returns {Bench & { rows: Row[], outcomes: Outcome[], seconds: () => number }}
  */
 export function createBench({ quick, systems, places, say, print }) {
+  const sizes = quick ? SIZES.quick : SIZES.full;
   const startedMs = performance.now();
   const seconds = () => (performance.now() - startedMs) / 1000;
   /** @type {Row[]} */
@@ -37,8 +39,7 @@ export function createBench({ quick, systems, places, say, print }) {
   /** @param {string} runner */
   function rounds(runner) {
     const { share, store } = SYSTEMS[runner] ?? {};
-    if (!quick) return share === undefined ? 5 : 3;
-    return share !== undefined || store === 'redis' ? 1 : 2;
+    return share !== undefined || store === 'redis' ? sizes.slowRounds : sizes.rounds;
   }
 
   /** @param {(runner: string) => number} wanted */
@@ -50,7 +51,7 @@ export function createBench({ quick, systems, places, say, print }) {
 
   return {
     places,
-    quick,
+    sizes,
     includes,
     rows,
     outcomes,

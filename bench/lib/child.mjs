@@ -8,8 +8,7 @@ import { track } from './started.mjs';
 
 const DRIVER = join(import.meta.dirname, '..', 'driver.mjs');
 const SAID = 2000;
-/** Some systems wait for their polls before they close. */
-const CLOSE_MS = 5000;
+const END_MS = 5000;
 
 /**
  * @typedef {{ jobs: number, fromMs: number, toMs: number, cpuMs: number, p50: number, p95: number, p99: number }} Spent what handing in took, and each call in ms
@@ -24,7 +23,8 @@ const CLOSE_MS = 5000;
  * @property {(args: { job: string, ms?: number }) => Promise<void>} work
  * @property {() => Promise<number>} drained
  * @property {() => Promise<{ marks: Mark[], waitedMs: number[], peakMb: number }>} report
- * @property {() => Promise<void>} close in its own time, within bounds
+ * @property {() => Promise<void>} close lets its system close, as long as that takes
+ * @property {() => Promise<void>} end ends the process, and what its system had under way with it
  * @property {() => Promise<void>} kill
  * @property {() => Counts} counts as it last told
  * @property {(listener: () => void) => void} onTold
@@ -51,7 +51,7 @@ export async function withDrivers(system, options, body) {
     for (const [index, driver] of drivers.entries())
       await driver.open(/** @type {OpenOptions} */ (options[index]));
     const result = await Promise.race([body(...drivers), ...drivers.map((driver) => driver.broke)]);
-    await Promise.all(drivers.map((driver) => driver.close()));
+    await Promise.all(drivers.map((driver) => driver.end()));
     return result;
   } finally {
     await Promise.all(drivers.map((driver) => driver.kill()));
@@ -121,10 +121,9 @@ function start(system) {
   };
   return {
     ...verbs,
-    async close() {
+    async end() {
       ending = true;
-      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_MS);
-      await Promise.race([verbs.close().catch(() => {}), gone]);
+      const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
       if (child.connected) child.disconnect();
       await gone;
       clearTimeout(timer);

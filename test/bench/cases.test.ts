@@ -8,6 +8,7 @@ import { fillAndDrain } from '../../bench/cases/drain.mjs';
 import { GOALS } from '../../bench/goals.mjs';
 import { readOptions } from '../../bench/lib/options.mjs';
 import { openPlaces } from '../../bench/lib/places.mjs';
+import { SIZES } from '../../bench/sizes.mjs';
 import { SYSTEMS } from '../../bench/systems/index.mjs';
 
 const STORES = ['postgres', 'sqlite'] as const;
@@ -17,7 +18,7 @@ type Judged = Parameters<Bench['race']>[1][number];
 async function racesOf(quick: boolean) {
   const races: { name: string; store: string; runners: string[]; judged: Judged[] }[] = [];
   const bench: Bench = {
-    quick,
+    sizes: quick ? SIZES.quick : SIZES.full,
     includes: () => false,
     places: {
       within: (_system, body) =>
