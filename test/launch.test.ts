@@ -315,7 +315,7 @@ process.stdout.write('cli ' + process.argv.slice(2).join(' ') + '\\n');
   test('says what a command is for, when it is none of its own', async () => {
     const { code, stderr } = await node(['scripts/launch.mjs', 'toString']);
     expect(code).toBe(2);
-    expect(stderr).toContain('start | demo | test | check | bench');
+    expect(stderr).toContain('start | demo | torture | test | check | bench');
   });
 
   test('says how to build before bin/claimcheck runs', async () => {
