@@ -8,7 +8,7 @@ import { BlobTooLargeError } from '../ports/blob-store.ts';
 import { Desk } from './desk.ts';
 import { readFromProcess } from './messages.ts';
 import type { FromProcess } from './messages.ts';
-import { Remote } from './remote.ts';
+import { Remote, boundedBody } from './remote.ts';
 
 const UPLOAD = {
   ref: 'uploads/a',
@@ -115,6 +115,24 @@ describe('what a function asks of its worker', () => {
     const after = sent;
     for (let time = 0; time < 10; time += 1) await turn();
     expect(sent).toBe(after);
+  });
+
+  it('hands over no piece of an artifact that is too large by itself', async () => {
+    expect(() => boundedBody(Buffer.alloc(11), 10)).toThrow(BlobTooLargeError);
+    expect(boundedBody(Buffer.alloc(10), 10)).toHaveLength(10);
+    const { remote, said } = joined({
+      keep: async (place, body) => {
+        await buffer(Readable.from(body));
+        return ref(place);
+      },
+    });
+    const body = boundedBody(pieces('small', 'far too large'), 10);
+    await expect(remote.keep(1, body, 'text/plain')).rejects.toBeInstanceOf(BlobTooLargeError);
+    const chunks = said.flatMap((one) => (one.type === 'call' && one.ask.verb === 'chunk' ? one.ask : []));
+    expect(chunks.map(({ bytes, broken }) => [bytes?.byteLength, broken])).toEqual([
+      [5, false],
+      [undefined, true],
+    ]);
   });
 
   it('tells its worker that an artifact breaks off', async () => {

@@ -4,6 +4,7 @@
  */
 import { Readable } from 'node:stream';
 import type { ArtifactRef } from '../domain/record.ts';
+import { BlobTooLargeError } from '../ports/blob-store.ts';
 import type { AttemptHost } from '../ports/isolation.ts';
 import type { Model } from '../ports/model.ts';
 import type { Log } from '../ports/telemetry.ts';
@@ -167,6 +168,27 @@ export class Remote implements AttemptHost {
     this.#calls.delete(call);
     return found;
   }
+}
+
+/**
+ * An artifact's body of which no piece passes `maxBytes`: what is too large for sure is refused here, before the worker and
+ * its other attempts have to make room for a copy.
+ * @throws BlobTooLargeError
+ */
+export function boundedBody(
+  body: Uint8Array | AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Uint8Array | AsyncIterable<Uint8Array> {
+  return body instanceof Uint8Array ? boundedPiece(body, maxBytes) : boundedPieces(body, maxBytes);
+}
+
+async function* boundedPieces(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  for await (const bytes of body) yield boundedPiece(bytes, maxBytes);
+}
+
+function boundedPiece(bytes: Uint8Array, maxBytes: number): Uint8Array {
+  if (bytes.byteLength <= maxBytes) return bytes;
+  throw new BlobTooLargeError(`an artifact is larger than ${maxBytes} bytes`);
 }
 
 function isOver(): Error {

@@ -12,6 +12,7 @@ import { systemClock } from '../engine/system-clock.ts';
 import type { Stint } from '../isolation/messages.ts';
 import { IsolatedProcess } from '../isolation/process.ts';
 import type { RemoteAttempt } from '../isolation/process.ts';
+import { boundedBody } from '../isolation/remote.ts';
 import type { ClaimedJob } from '../ports/job-store.ts';
 import { takeSend } from './channel.ts';
 import { enterIsolation } from './isolation.ts';
@@ -76,16 +77,19 @@ function depsOf({ worker, maxOutputBytes, onAbort }: RemoteAttempt): RunDeps {
     log: worker.log,
     clock: systemClock,
     signal: controller.signal,
-    keeper: keeperOf(worker),
+    keeper: keeperOf(worker, maxOutputBytes),
     maxOutputBytes,
     progress: (fraction, note) => worker.progress(fraction, note),
   };
 }
 
 /** Keeps by the worker, which makes the keys: of the name, only the number counts there. */
-function keeperOf(worker: RemoteAttempt['worker']): RunDeps['keeper'] {
+function keeperOf(worker: RemoteAttempt['worker'], maxOutputBytes: number): RunDeps['keeper'] {
   let places = 0;
-  return { keep: (_kind, _name, body, mediaType) => worker.keep((places += 1), body, mediaType) };
+  return {
+    keep: async (_kind, _name, body, mediaType) =>
+      worker.keep((places += 1), boundedBody(body, maxOutputBytes), mediaType),
+  };
 }
 
 function asError(thrown: unknown): Error {

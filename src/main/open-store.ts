@@ -91,7 +91,7 @@ async function requireSchema(database: Database): Promise<void> {
 export async function outstandingSql(database: Database): Promise<string> {
   const { outstandingMigrations } = await import('../stores/postgres/store.ts');
   return outstandingMigrations(database).catch((error: unknown) => {
-    throw databaseProblem(error);
+    throw databaseProblem(error, database);
   });
 }
 
@@ -99,18 +99,27 @@ export function databaseOf({ databaseUrl, schema }: Settings): Database | null {
   return databaseUrl === null ? null : { url: databaseUrl, schema };
 }
 
-function databaseProblem(error: unknown): Problem {
-  const { name, message } = error as Error;
-  const way =
-    name === 'MigrationDeniedError' ? `; run \`${ownCommand()} migrate\` once with a role that may` : '';
-  const reason = `${message.replace(/\.$/, '')}${way}`;
+function databaseProblem(error: unknown, { schema }: Database): Problem {
+  const reason = `${(error as Error).message.replace(/\.$/, '')}${wayOut(error as Error, schema)}`;
   return new Problem(`The database cannot be used: ${reason}.`, EXIT.unavailable, { cause: error });
+}
+
+const PERMISSION_DENIED = '42501';
+
+/** What whoever operates the database can do about it, as the end of a sentence. */
+function wayOut(error: Error & { code?: unknown }, schema: string): string {
+  if (error.name === 'MigrationDeniedError')
+    return `; run \`${ownCommand()} migrate\` once with a role that may`;
+  if (error.code !== PERMISSION_DENIED) return '';
+  return `; grant this role USAGE on the schema ${schema}, SELECT, INSERT, UPDATE, DELETE on its tables and USAGE on its sequences`;
 }
 
 /** What stands in the way of opening a store, as a sentence. */
 export function openProblem(error: unknown, at: { dataDir: string; database: Database | null }): Problem {
   if (error instanceof Problem) return error;
-  return at.database === null ? storeProblem(error, resolve(at.dataDir)) : databaseProblem(error);
+  return at.database === null
+    ? storeProblem(error, resolve(at.dataDir))
+    : databaseProblem(error, at.database);
 }
 
 function storeProblem(error: unknown, dataDir: string): Problem {

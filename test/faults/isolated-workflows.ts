@@ -105,6 +105,10 @@ const DEEDS: Record<
     await saveArtifact('large.bin', chunks(10, 100_000), 'application/octet-stream');
     return {};
   },
+  wholeArtifact: async ({ saveArtifact }) => {
+    await saveArtifact('whole.bin', Buffer.alloc(400_000), 'application/octet-stream');
+    return {};
+  },
 
   // the model
   caught: async ({ model, signal }) => {

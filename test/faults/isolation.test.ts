@@ -82,6 +82,7 @@ describe('an isolated function', () => {
     ['wrongOutput', ['malformed_output'], '{"spins":5}'],
     ['large', ['output_too_large'], 'larger than 300000 bytes'],
     ['largeArtifact', ['output_too_large'], 'The artifact large.bin is too large.'],
+    ['wholeArtifact', ['output_too_large'], 'The artifact whole.bin is too large.'],
   ])('that ends with %s fails as it would in the worker', async (mode, expected, evidence) => {
     const { jobId, record } = await done(mode);
     expect(codes(record)).toEqual(expected);

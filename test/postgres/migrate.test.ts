@@ -153,6 +153,9 @@ it('a role that may create nothing uses what was migrated, and is told what to d
       /or run `\.\/bin\/claimcheck migrate`\.$/m,
     );
     await (await open()).close();
+    expect((await asScript(BIN, () => runHere(['list', ...where]))).stderr).toMatch(
+      /permission denied .*; grant this role USAGE on the schema .*SELECT, INSERT, UPDATE, DELETE on its tables/,
+    );
     await query(`GRANT USAGE ON SCHEMA "${schema}" TO "${role}"`);
     await query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "${schema}" TO "${role}"`);
     await query(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA "${schema}" TO "${role}"`);

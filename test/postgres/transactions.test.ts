@@ -1,5 +1,5 @@
 /** Jobs that are written within the caller's own transaction. */
-import { Client } from 'pg';
+import { Client, Pool } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { NewJob, NewRequest } from '../../src/domain/accept.ts';
 import type { Enqueued } from '../../src/ports/job-store.ts';
@@ -131,4 +131,13 @@ it('a transaction that meets a key of another, repeats it once that commits, and
 it('what is no client of a transaction is refused by name', async () => {
   await expect(store.jobs.enqueueWithin?.({}, f.request(null, {}))).rejects.toThrow('`tx`');
   await expect(store.jobs.enqueueWithin?.(null, f.request(null, {}))).rejects.toThrow('`tx`');
+});
+
+it('a client that is in no transaction, and a pool, are told to begin one, and no job is left', async () => {
+  const pool = new Pool({ connectionString: await databaseUrl() });
+  const job = f.newJob();
+  await expect(within([job])).rejects.toThrow(/no transaction: send BEGIN/);
+  await expect(store.jobs.enqueueWithin?.(pool, f.request(null, {}))).rejects.toThrow(/one client/);
+  expect(await store.jobs.job({ tenant: job.tenant, jobId: job.jobId })).toBeNull();
+  await pool.end();
 });

@@ -14,6 +14,7 @@ export class MigrationDeniedError extends Error {
 
 const DISK_FULL = '53100';
 const UNIQUE_VIOLATION = '23505';
+const NO_TRANSACTION = '25P01';
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK = '40P01';
 
@@ -51,6 +52,11 @@ export function isContended(error: unknown): boolean {
 export function isTaken(error: unknown, constraint: string): boolean {
   const taken = error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION;
   return taken && 'constraint' in error && error.constraint === constraint;
+}
+
+/** What was to be part of a transaction came where none was open; over a caller's own driver, maybe. */
+export function isOutsideTransaction(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === NO_TRANSACTION;
 }
 
 /** True where the connection that threw it may be used again. */

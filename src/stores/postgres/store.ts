@@ -15,6 +15,7 @@ import { Connection } from './connection.ts';
 import type { Executor } from './connection.ts';
 import type { StoreContext } from './context.ts';
 import { enqueueVerb, Intake } from './enqueue.ts';
+import { isOutsideTransaction } from './errors.ts';
 import { keyStore } from './keys.ts';
 import { Lanes } from './lanes.ts';
 import { listVerb } from './list.ts';
@@ -117,7 +118,13 @@ async function enqueueWithin(intake: Intake, tx: unknown, request: NewRequest): 
   if (typeof client?.query !== 'function') {
     throw new TypeError('`tx` has to be a client of the package pg, within a transaction');
   }
-  return intake.enqueueWithin(client, request);
+  return intake.enqueueWithin(client, request).catch((error: unknown) => {
+    if (!isOutsideTransaction(error)) throw error;
+    throw new TypeError(
+      '`tx` is in no transaction: send BEGIN over it first. It has to be one client, since a pool may take another for each statement',
+      { cause: error },
+    );
+  });
 }
 
 /** For people, and without the password. */
