@@ -2,7 +2,7 @@
  * API keys: `ck_<id>_<secret><check>`. The secret has 130 random bits and is shown once; only its SHA-256 is kept.
  * The check digits catch a typing error before anything is looked up.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ApiKey, KeyStore } from '../ports/key-store.ts';
 import type { EngineApi, KeyView } from './api.ts';
 import { groupCommit } from './group-commit.ts';
@@ -89,5 +89,5 @@ function encode(bytes: Uint8Array): string {
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }

@@ -1,4 +1,5 @@
 /** The HTTP surface as one fetch handler: who may ask, what is asked, what is answered, one line of log. */
+import type { ServerResponse } from 'node:http';
 import { Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
 import type { EngineApi } from '../engine/api.ts';
@@ -115,6 +116,16 @@ function allowed(table: Endpoint[]): string {
   return [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 }
 
+function setAll(outgoing: ServerResponse, requestId: string): void {
+  outgoing.setHeader('x-request-id', requestId);
+  for (const [name, value] of SAFETY_HEADERS) outgoing.setHeader(name, value);
+}
+
+function addMissing(headers: Headers, requestId: string): void {
+  headers.set('x-request-id', requestId);
+  for (const [name, value] of SAFETY_HEADERS) if (!headers.has(name)) headers.set(name, value);
+}
+
 /** Wraps every request: its id, the headers that every answer has, one line of log without anything a caller wrote. */
 function observing({ log, clock }: Surface) {
   const boot = Math.random().toString(36).slice(2, 8);
@@ -125,10 +136,12 @@ function observing({ log, clock }: Surface) {
     const requestId = `req_${boot}_${count.toString(36)}`;
     c.set('requestId', requestId);
     c.env ??= {}; // a bare fetch handler is given none
+    const { outgoing } = c.env;
+    // on a socket, what the answer says itself is put over these; to open the headers of a finished answer costs more
+    if (outgoing !== undefined) setAll(outgoing, requestId);
     await next();
-    const { headers, status } = c.res;
-    headers.set('x-request-id', requestId);
-    for (const [name, value] of SAFETY_HEADERS) if (!headers.has(name)) headers.set(name, value);
+    const { status } = c.res;
+    if (outgoing === undefined) addMissing(c.res.headers, requestId);
     const ms = Math.round(clock.monotonicMs() - started);
     const { route = 'none', caller } = c.var as Partial<AppEnv['Variables']>;
     log.debug(
