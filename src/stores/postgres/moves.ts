@@ -130,7 +130,7 @@ export class Moves {
       blob_jobs: numbers(blobs.map(({ job }) => job)),
       blob_uris: names(blobs.map(({ uri }) => uri)),
       blob_media_types: texts(blobs.map(({ mediaType }) => JSON.stringify(mediaType))),
-      blob_bytes: blobs.map(({ bytes }) => bytes),
+      ...oneAfterAnother(blobs.map(({ bytes }) => bytes)),
       revoke,
       channel: this.#channel,
     });
@@ -183,6 +183,14 @@ export class Moves {
   #moved(row: SeenRow, move: Move, { revoke }: { revoke: boolean }): Moved {
     return movedOf(row, this.#lanes.get(row.lane), move, revoke ? row.session : null);
   }
+}
+
+/** Bytes travel as one value and are parted by their places: an array of them would be hexadecimal text, on both sides. */
+function oneAfterAnother(parts: readonly Uint8Array[]) {
+  const lengths = parts.map(({ byteLength }) => byteLength);
+  let next = 1;
+  const firsts = lengths.map((length) => (next += length) - length);
+  return { blob_bytes: Buffer.concat(parts), blob_firsts: numbers(firsts), blob_lengths: numbers(lengths) };
 }
 
 function orNull(value: object | null): string | null {

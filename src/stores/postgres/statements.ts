@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import type { Connection, Executor } from './connection.ts';
 import { rowNamer } from '../shared/row-namer.ts';
 
-export type SqlValue = null | number | string | boolean | Uint8Array | readonly Uint8Array[];
+export type SqlValue = null | number | string | boolean | Uint8Array;
 
 type Params = Readonly<Record<string, SqlValue>>;
 

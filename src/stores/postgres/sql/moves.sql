@@ -30,11 +30,11 @@ WITH moves AS MATERIALIZED (
   RETURNING j.number, j.id, j.lane, -j.priority AS rank, j.place, j.deadline_at, m.due, m.tenant, m.code, m.shown
 ), kept AS (
   INSERT INTO claimcheck.blobs (uri, media_type, bytes)
-  SELECT b.uri, b.media_type, b.bytes
+  SELECT b.uri, b.media_type, substring(:blob_bytes::bytea FROM b.first FOR b.length)
   FROM unnest(
     :blob_jobs::bigint[], string_to_array(:blob_uris, E'\x1e', ''),
-    string_to_array(:blob_media_types, E'\x1e', ''), :blob_bytes::bytea[]
-  ) AS b(job, uri, media_type, bytes)
+    string_to_array(:blob_media_types, E'\x1e', ''), :blob_firsts::integer[], :blob_lengths::integer[]
+  ) AS b(job, uri, media_type, first, length)
   WHERE (b.job IN (SELECT job FROM ended)) IS TRUE
 ), ready AS (
   INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)
