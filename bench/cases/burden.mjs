@@ -15,17 +15,17 @@ import { fillAndDrain } from './drain.mjs';
  *
  * @param {Ground} ground
  * @param {string} system
- * @param {{ jobs: number, ms: number, stretch: number, held: boolean }} options `stretch`: jobs between two looks at the clock
+ * @param {{ jobs: number, warm: number, ms: number, stretch: number, held: boolean }} options `stretch`: jobs between two looks at the clock
  * @returns {Promise<Numbers>}
  */
-export async function drainAfter(ground, system, { jobs, ms, stretch, held }) {
-  await fillAndDrain(ground, system, { jobs: stretch / 10 });
+export async function drainAfter(ground, system, { jobs, warm, ms, stretch, held }) {
+  await fillAndDrain(ground, system, { jobs: stretch / 10, warm: 0 });
   const release = held ? await holdTransaction(ground.place) : async () => {};
   try {
     for (const untilMs = nowMs() + ms; nowMs() < untilMs; ) {
-      await fillAndDrain(ground, system, { jobs: stretch });
+      await fillAndDrain(ground, system, { jobs: stretch, warm: 0 });
     }
-    return await fillAndDrain(ground, system, { jobs });
+    return await fillAndDrain(ground, system, { jobs, warm });
   } finally {
     await release();
   }
@@ -40,6 +40,7 @@ export async function drainAfter(ground, system, { jobs, ms, stretch, held }) {
 async function holdTransaction({ url, directory }) {
   if (url !== null) {
     const client = new Client({ connectionString: url });
+    client.on('error', () => {}); // whoever is measured hears of it as well
     await client.connect();
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     await client.query('SELECT count(*) FROM pg_class');

@@ -1,9 +1,9 @@
 /**
  * A full queue, emptied by one process or by two whose functions end at once.
  *
- * The queue holds a tenth more jobs than are counted: the clock starts when that many functions have run, so that connections
- * are open and code is warm, and stops when nothing is left in the store. One batch is ahead at the start and none at the end, which costs
- * those with large batches a little.
+ * The queue holds some more jobs than are counted: the clock starts when that many functions have run, so that connections
+ * are open and code is compiled, and stops when nothing is left in the store. One batch is ahead at the start and none at the end, which
+ * costs those with large batches a little.
  */
 import { told, withDrivers } from '../lib/child.mjs';
 import { watchCpu } from '../lib/processes.mjs';
@@ -13,19 +13,16 @@ import { sum } from '../lib/stats.mjs';
 /** @import { Ground } from '../lib/places.mjs' */
 /** @import { Numbers } from '../lib/race.mjs' */
 
-const WARM_UP = 0.1;
-
 /**
  * Fills the queue of `system` and drains it.
  *
  * @param {Ground} ground
  * @param {string} system
- * @param {{ jobs: number, processes?: number, job?: 'nothing' | 'artifact' }} options
+ * @param {{ jobs: number, warm: number, processes?: number, job?: 'nothing' | 'artifact' }} options `warm`: run before the clock starts
  * @returns {Promise<Numbers>}
  */
 export async function fillAndDrain({ place, serverPid, settle }, system, options) {
-  const { jobs, processes = 1, job = 'nothing' } = options;
-  const warm = Math.ceil(jobs * WARM_UP);
+  const { jobs, warm, processes = 1, job = 'nothing' } = options;
   await stock(place, system, warm + jobs);
   await settle();
   const each = { ...place, results: job === 'artifact' };

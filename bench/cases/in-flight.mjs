@@ -12,9 +12,9 @@ import { stock } from './drain.mjs';
 /** @import { Ground } from '../lib/places.mjs' */
 /** @import { Numbers } from '../lib/race.mjs' */
 
-/** Writes are counted while all wait: so long after the first one began, and for so long. */
-const SETTLE_MS = 1500;
-const WATCH_MS = 3000;
+/** Writes are counted while all wait: from when the last has begun until the first is about to end, and for this long at least. */
+const WATCH_MS = 1500;
+const ABOUT_MS = 300;
 
 /**
  * @param {Ground} ground
@@ -31,9 +31,14 @@ export async function inFlight({ place, serverPid, settle }, system, { jobs, ms 
     const fromMs = nowMs();
     await worker.work({ job: 'sleep', ms });
     await told([worker], ([counts]) => (counts?.begun ?? 0) > 0);
-    await sleep(SETTLE_MS);
+    const untilMs = nowMs() + ms - ABOUT_MS;
+    await Promise.race([
+      told([worker], ([counts]) => (counts?.begun ?? 0) >= jobs),
+      sleep(untilMs - WATCH_MS - nowMs()),
+    ]);
+    const watchedMs = untilMs - nowMs();
     await writes.begin();
-    await sleep(WATCH_MS);
+    await sleep(watchedMs);
     const written = await writes.end();
     await told([worker], ([counts]) => (counts?.ran ?? 0) >= jobs);
     const toMs = await worker.drained();
@@ -44,7 +49,7 @@ export async function inFlight({ place, serverPid, settle }, system, { jobs, ms 
       'wall s': (toMs - fromMs) / 1000,
       'cpu s': (clientMs + (server.between(fromMs, toMs) ?? 0)) / 1000,
       'peak MB': peakMb,
-      'writes/s': written === null ? null : (1000 * written) / WATCH_MS,
+      'writes/s': written === null ? null : (1000 * written) / watchedMs,
     };
   });
 }

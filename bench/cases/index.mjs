@@ -83,7 +83,7 @@ export const CASES = {
             store,
             ...(whole ? {} : ONCE),
             runners: each(bench, systems, (ground, system) =>
-              fillAndDrain(ground, system, { jobs: shareOf(system, drain.jobs), processes, job }),
+              fillAndDrain(ground, system, { ...shareOf(system, drain), processes, job }),
             ),
           },
           [{ ours: ours(store), peers, floor: FLOOR[store], metrics: ['jobs/s', 'cpu us/job'] }],
@@ -202,18 +202,18 @@ export const CASES = {
   },
 
   async history(bench, store) {
-    const { finished, jobs, rounds } = bench.sizes.history;
+    const { finished, rounds, ...size } = bench.sizes.history;
     const system = ours(store);
     await bench.places.within(system, async (ground) => {
-      if (bench.includes(system)) await fillAndDrain(ground, system, { jobs: finished });
+      if (bench.includes(system)) await fillAndDrain(ground, system, { jobs: finished, warm: 0 });
       await bench.race(
         {
           name: 'drain behind a history',
           store,
           rounds: () => rounds,
           runners: {
-            [system]: () => fillAndDrain(ground, system, { jobs }),
-            [`${system}, empty`]: on(bench, system, (fresh) => fillAndDrain(fresh, system, { jobs })),
+            [system]: () => fillAndDrain(ground, system, size),
+            [`${system}, empty`]: on(bench, system, (fresh) => fillAndDrain(fresh, system, size)),
           },
         },
         [{ ours: system, peers: [], floor: `${system}, empty`, metrics: ['jobs/s', 'cpu us/job'] }],
@@ -268,7 +268,8 @@ function each(bench, systems, measure) {
   );
 }
 
-/** @param {string} system @param {number} jobs */
-function shareOf(system, jobs) {
-  return Math.ceil(jobs * (SYSTEMS[system]?.share ?? 1));
+/** @param {string} system @param {{ jobs: number, warm: number }} size */
+function shareOf(system, { jobs, warm }) {
+  const share = SYSTEMS[system]?.share ?? 1;
+  return { jobs: Math.ceil(jobs * share), warm: Math.ceil(warm * share) };
 }

@@ -1,5 +1,6 @@
 /** What a run prints. */
-import { cpus, loadavg, totalmem } from 'node:os';
+import { statfsSync } from 'node:fs';
+import { cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { POSTGRES_SETTINGS } from './places.mjs';
 import { SYSTEMS } from '../systems/index.mjs';
 import { medianOf } from './judge.mjs';
@@ -8,16 +9,22 @@ import { spread } from './stats.mjs';
 /** @import { Row } from './judge.mjs' */
 /** @import { Outcome } from './race.mjs' */
 
-/** @param {{ quick: boolean }} options */
+const TMPFS = 0x0102_1994;
+
+/** The machine and the settings that a run's numbers belong to. @param {{ quick: boolean }} options */
 export function machine({ quick }) {
   const date = new Date().toISOString().slice(0, 10);
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 1024 ** 3);
   const settings = Object.entries(POSTGRES_SETTINGS).map(([name, value]) => `${name} ${value}`);
-  return [
+  const lines = [
     `${date}, ${quick ? 'quick run' : 'full run'}: ${cpus().length} x ${cpu?.model.trim() ?? 'unknown'}, ${memory} GB, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`,
     `PostgreSQL: ${settings.join(', ')}; all else as it comes`,
-  ].join('\n');
+  ];
+  const inMemory = statfsSync(tmpdir()).type === TMPFS;
+  if (inMemory)
+    lines.push(`${tmpdir()} is in memory: nothing is synced, and no number means anything. Set TMPDIR.`);
+  return lines.join('\n');
 }
 
 /** The first metric with its spread, and the medians of the others. @param {Outcome} outcome */
