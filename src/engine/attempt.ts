@@ -140,7 +140,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
       this.#keeping = new AbortController();
       if (this.#cause !== null) this.#keeping.abort(new AttemptEndedError(this.#cause));
     }
-    return { clock: this.clock, signal: this.#keeping.signal };
+    return { clock: this.clock, signal: this.#keeping.signal, log: this.log };
   }
 
   get random() {

@@ -1,5 +1,6 @@
 /** What the engine does about faults of the store: tell the kind, and try again a little later. */
 import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/telemetry.ts';
 import { createPause } from './pause.ts';
 
 export function nameOf(error: unknown): string {
@@ -15,18 +16,25 @@ export function isPassing(error: unknown): boolean {
 export interface Patience {
   clock: Clock;
   signal: AbortSignal;
+  /** Hears why somebody waits, once. */
+  log: Log;
 }
 
 /**
  * Does `work`, and again for as long as the store is away or full.
  * @throws what is no such fault, and the reason of the signal once it has fired
  */
-export async function patiently<T>({ clock, signal }: Patience, work: () => Promise<T>): Promise<T> {
+export async function patiently<T>({ clock, signal, log }: Patience, work: () => Promise<T>): Promise<T> {
   for (let failures = 0; ; failures += 1) {
     try {
       return await work();
     } catch (error) {
       if (!isPassing(error)) throw error;
+      if (failures === 0)
+        log.warn(
+          { error_name: nameOf(error) },
+          'the store is away, or has no room; the attempt waits for it',
+        );
     }
     await createPause(clock).wait(retryDelayMs(failures), signal);
     signal.throwIfAborted();

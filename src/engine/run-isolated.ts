@@ -36,7 +36,7 @@ export async function runIsolated(
 
 /** What the process says is checked here again: it may be that of a function which means harm, or is confused. */
 function hostOf(job: ClaimedJob, deps: RunDeps, kept: Map<string, ArtifactRef>): AttemptHost {
-  const { uploads, blobs, keeper, clock, signal } = deps;
+  const { uploads, blobs, keeper, clock, signal, log } = deps;
   const places = new Set<number>();
   return {
     model: deps.model,
@@ -52,7 +52,7 @@ function hostOf(job: ClaimedJob, deps: RunDeps, kept: Map<string, ArtifactRef>):
       const isNew = Number.isSafeInteger(place) && !places.has(place);
       if (!isNew || !isMediaType(mediaType)) throw new TypeError('no such artifact can be kept');
       places.add(place);
-      const ref = await keeper.keep('artifacts', `named-${place}`, body, mediaType, { clock, signal });
+      const ref = await keeper.keep('artifacts', `named-${place}`, body, mediaType, { clock, signal, log });
       kept.set(ref.uri, ref);
       return ref;
     },

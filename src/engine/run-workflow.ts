@@ -52,7 +52,7 @@ export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps
       progress: (fraction, note) =>
         deps.progress(clamp(fraction), typeof note === 'string' ? note.slice(0, NOTE_LIMIT) : null),
       saveArtifact: (name, body, mediaType) => {
-        artifacts ??= createNamedArtifacts(deps.keeper, { clock: deps.clock, signal: deps.signal });
+        artifacts ??= createNamedArtifacts(deps.keeper, deps);
         return artifacts.save(name, body, mediaType);
       },
       jobId: job.jobId,
@@ -115,12 +115,9 @@ function validInput(validated: Validated): unknown {
   throw new InvalidInputError("The input no longer matches the workflow's schema.");
 }
 
-async function openFile(
-  { uploads, blobs, clock, signal }: RunDeps,
-  tenant: string,
-  ref: string,
-): Promise<InputFile> {
-  const upload = await patiently({ clock, signal }, () => uploads.find({ tenant, ref }));
+async function openFile(deps: RunDeps, tenant: string, ref: string): Promise<InputFile> {
+  const { uploads, blobs } = deps;
+  const upload = await patiently(deps, () => uploads.find({ tenant, ref }));
   const blob = upload === null ? null : await blobs.open({ uri: ref });
   if (upload === null || blob === null)
     throw new InvalidInputError('The file that the job names is no longer kept.');
