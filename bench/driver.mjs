@@ -26,15 +26,15 @@ let system;
 const marks = [];
 /** From handing a job in to the start of its function. @type {number[]} */
 const waitedMs = [];
-const counts = { begun: 0, ran: 0, begunMs: 0 };
+const counts = { begun: 0, ran: 0, firstMs: 0 };
 
 function mark() {
   marks.push({ atMs: nowMs(), ran: counts.ran, cpuMs: cpuMs() });
 }
 
 function begin() {
+  if (counts.begun === 0) counts.firstMs = nowMs();
   counts.begun += 1;
-  counts.begunMs = nowMs();
 }
 
 function count() {

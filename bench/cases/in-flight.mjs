@@ -31,7 +31,7 @@ export async function inFlight({ place, serverPid, settle }, system, { jobs, ms 
     const fromMs = nowMs();
     await worker.work({ job: 'sleep', ms });
     await told([worker], ([counts]) => (counts?.begun ?? 0) > 0);
-    const untilMs = nowMs() + ms - ABOUT_MS;
+    const untilMs = worker.counts().firstMs + ms - ABOUT_MS;
     await Promise.race([
       told([worker], ([counts]) => (counts?.begun ?? 0) >= jobs),
       sleep(untilMs - WATCH_MS - nowMs()),

@@ -22,7 +22,7 @@ export async function recovery({ place }, system, settings) {
       await victim.kill();
       const killedMs = nowMs();
       await told([survivor], ([counts]) => (counts?.begun ?? 0) > 0);
-      return { 'recovery s': (survivor.counts().begunMs - killedMs) / 1000 };
+      return { 'recovery s': (survivor.counts().firstMs - killedMs) / 1000 };
     }),
   );
 }

@@ -12,7 +12,7 @@ const END_MS = 5000;
 
 /**
  * @typedef {{ jobs: number, fromMs: number, toMs: number, cpuMs: number, p50: number, p95: number, p99: number }} Spent what handing in took, and each call in ms
- * @typedef {{ begun: number, ran: number, begunMs: number }} Counts functions that have begun, and have run; when the last began
+ * @typedef {{ begun: number, ran: number, firstMs: number }} Counts functions that have begun, and have run; when the first began
  *
  * @typedef {object} Driver a process, with the verbs of driver.mjs
  * @property {(args: OpenOptions) => Promise<void>} open
@@ -81,7 +81,7 @@ function start(system) {
   const said = tailOf(child);
   /** @type {Map<number, { resolve: (result: never) => void, reject: (error: Error) => void }>} */
   const asked = new Map();
-  let counts = { begun: 0, ran: 0, begunMs: 0 };
+  let counts = { begun: 0, ran: 0, firstMs: 0 };
   let listener = () => {};
   let ending = false;
   child.on('message', (/** @type {Message} */ { id = 0, result, error, counts: news }) => {
