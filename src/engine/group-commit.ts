@@ -2,8 +2,8 @@
  * Group commit: what is asked for while one transaction is under way shares the next. Each caller's promise
  * settles with its own result after the commit that held it.
  *
- * A caller is lost with the process as long as its promise is open: nothing of it is told to be written. What waits is bounded,
- * so that a store which stalls costs callers an error and not the process its memory.
+ * While a caller's promise is open, a crash of the process may lose what it asked for; once it has resolved, it is on the disk.
+ * What waits is bounded, so that a store which stalls costs callers an error and not the process its memory.
  *
  * A fault of the store is everybody's. Any other error is the fault of some item: the transaction was undone, so each
  * item is written alone, and the error reaches its own caller only.
