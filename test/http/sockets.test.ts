@@ -77,12 +77,16 @@ describe('a client that is slow', () => {
   });
 
   it('with its upload is heard out at a kilobyte a second and more', async () => {
+    const uploadIdleMs = 1000;
+    const patient = await openApi({ limits: { uploadIdleMs } });
+    const { port } = await patient.listen(); // whose own timeout for a request is minutes
     const size = 20 * 1024;
     const head = `POST /uploads HTTP/1.1\r\n${HEAD}Connection: close\r\nContent-Length: ${size}\r\n\r\n`;
     const started = performance.now();
-    const heard = await say(head, dripping('x'.repeat(1024)));
+    const heard = await say(head, dripping('x'.repeat(1024), 110), port);
     expect(answered(heard).status).toBe(201);
-    expect(performance.now() - started).toBeGreaterThan(900); // more than twice what it may stand still
+    expect(performance.now() - started).toBeGreaterThan(2 * uploadIdleMs);
+    await patient.close();
   });
 });
 
