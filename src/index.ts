@@ -32,6 +32,8 @@ export type {
   StatusJson,
 } from './domain/view.ts';
 export type { LimitPolicy, RequestedLimits } from './domain/policy.ts';
+export type { SpendingPolicy, Price } from './domain/money.ts';
+export type { Scope } from './domain/scopes.ts';
 export type { Status, ValidationIssue } from './domain/record.ts';
 export type { Model, ModelRequest, ModelResponse } from './ports/model.ts';
 export type { Log } from './ports/telemetry.ts';

@@ -4,6 +4,7 @@ import type { BriefJson, EventJson, RecordJson, StatusJson } from '../domain/vie
 import type { ErrorCode } from '../domain/failures.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
 import type { Status, ValidationIssue } from '../domain/record.ts';
+import type { Scope } from '../domain/scopes.ts';
 import type { JobRequest } from '../engine/api.ts';
 import { EXIT, Problem } from './problem.ts';
 import type { ExitCode } from './problem.ts';
@@ -78,7 +79,7 @@ export interface Desk {
   /** The file that the job's `input_ref` names. */
   inputFile(jobId: string): Promise<Readable>;
   /** `key` is shown this once. */
-  createKey(name: string): Promise<KeyJson & { key: string }>;
+  createKey(name: string, scopes?: readonly Scope[]): Promise<KeyJson & { key: string }>;
   listKeys(): Promise<KeyJson[]>;
   /** Refused where there is no such key, or it was revoked before. */
   revokeKey(id: string): Promise<void>;

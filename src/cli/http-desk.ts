@@ -78,7 +78,7 @@ export function createHttpDesk(options: HttpDeskOptions): HttpDesk {
       bytes(jobPath(jobId, name === null ? '/artifact' : `/artifacts/${encodeURIComponent(name)}`)),
     evidence: (jobId, uri) => bytes(jobPath(jobId, `/evidence?uri=${encodeURIComponent(uri)}`)),
     inputFile: (jobId) => bytes(jobPath(jobId, '/input')),
-    createKey: (name) => post<KeyJson & { key: string }>('/keys', { name }),
+    createKey: (name, scopes) => post<KeyJson & { key: string }>('/keys', { name, scopes }),
     listKeys: async () => (await get<{ keys: KeyJson[] }>('/keys')).keys,
     revokeKey: async (id) => void (await call(`/keys/${encodeURIComponent(id)}`, { method: 'DELETE' })),
     workflows: async () => (await get<{ workflows: WorkflowJson[] }>('/workflows')).workflows,

@@ -48,8 +48,8 @@ export function createLocalDesk(params: {
     artifact: async (jobId, name) => granted(await engine.openArtifact(caller, jobId, name)).stream(),
     evidence: async (jobId, uri) => granted(await engine.openEvidence(caller, jobId, uri)).stream(),
     inputFile: async (jobId) => granted(await engine.openInputFile(caller, jobId)).stream(),
-    async createKey(name) {
-      const { key, view } = await engine.createKey(caller, name);
+    async createKey(name, scopes) {
+      const { key, view } = await engine.createKey(caller, name, scopes);
       return { key, ...keyJson(view) };
     },
     listKeys: async () => (await engine.listKeys(caller)).map(keyJson),

@@ -6,6 +6,8 @@ import { InvalidArgumentError } from 'commander';
 import { readJson, readJsonText } from '../domain/json-text.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
+import { SCOPES } from '../domain/scopes.ts';
+import type { Scope } from '../domain/scopes.ts';
 import { fileReason } from './file-reasons.ts';
 import type { Io } from './host.ts';
 import { EXIT, Problem } from './problem.ts';
@@ -41,6 +43,13 @@ export function pair(text: string, earlier: Record<string, string> = {}): Record
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('It takes key=value.');
   return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** Collects scopes of a key. */
+export function scopes(text: string, earlier: readonly Scope[] = []): Scope[] {
+  const scope = SCOPES.find((known) => known === text);
+  if (scope === undefined) throw new InvalidArgumentError(`It takes one of ${SCOPES.join(', ')}.`);
+  return [...earlier, scope];
 }
 
 /** An instant in ms; a date without a time zone would mean another instant on every machine. */

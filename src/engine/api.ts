@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { ErrorCode } from '../domain/failures.ts';
+import type { Scope } from '../domain/scopes.ts';
 import type { ArtifactRef, Job, Status, StatusView, ValidationIssue } from '../domain/record.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
 
@@ -12,6 +13,11 @@ export interface Caller {
   tenant: string;
   /** For the history: `key:<id>`, `bootstrap` or `local:<user>`. */
   actor: string;
+}
+
+/** Who came with an API key, and what it is good for. */
+export interface KeyHolder extends Caller {
+  scopes: readonly string[];
 }
 
 /** A request in the engine's words; instants in ms. Unknown fields and JSON types were checked by the surface. */
@@ -143,9 +149,9 @@ export interface EngineApi {
   ): Promise<Result<{ inputRef: string; sha256: string; bytes: number; mediaType: string }>>;
 
   /** Who holds this bearer token, or null. Constant-time; a token with wrong check digits costs no look-up. */
-  authenticate(token: string): Promise<Caller | null>;
-  /** `key` is shown this once. */
-  createKey(caller: Caller, name: string): Promise<{ key: string; view: KeyView }>;
+  authenticate(token: string): Promise<KeyHolder | null>;
+  /** `key` is shown this once. It may do everything where no scopes are named. */
+  createKey(caller: Caller, name: string, scopes?: readonly Scope[]): Promise<{ key: string; view: KeyView }>;
   listKeys(caller: Caller): Promise<KeyView[]>;
   revokeKey(caller: Caller, id: string): Promise<boolean>;
 

@@ -5,6 +5,7 @@ import type { ValidationIssue } from '../domain/record.ts';
 export type ProblemCode =
   | RefusalCode
   | 'unauthorized'
+  | 'forbidden'
   | 'method_not_allowed'
   | 'request_timeout'
   | 'unsupported_media_type'
@@ -27,6 +28,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, ProblemRule>> = {
   unknown_workflow: { status: 400, title: 'No such workflow' },
   unknown_input_ref: { status: 400, title: 'No such uploaded file' },
   unauthorized: { status: 401, title: 'A valid API key is needed' },
+  forbidden: { status: 403, title: 'The key is not good for this' },
   not_found: { status: 404, title: 'Not found' },
   artifact_not_ready: { status: 404, title: 'There is no artifact yet' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../domain/failures.ts';
 import { FAILURES } from '../domain/failures.ts';
+import { SCOPES } from '../domain/scopes.ts';
 
 export const ERROR_CODES = Object.keys(FAILURES) as [ErrorCode, ...ErrorCode[]];
 export const STATUSES = ['queued', 'running', 'completed', 'dead_letter'] as const;
@@ -70,7 +71,17 @@ export const ReplayBody = z
   })
   .meta({ id: 'ReplayRequest' });
 
-export const KeyBody = z.strictObject({ name: line(100) }).meta({ id: 'KeyRequest' });
+export const KeyBody = z
+  .strictObject({
+    name: line(100),
+    scopes: z
+      .array(z.enum(SCOPES))
+      .min(1)
+      .max(SCOPES.length)
+      .optional()
+      .describe('What it may do; `admin`, which is all of it, by default.'),
+  })
+  .meta({ id: 'KeyRequest' });
 
 export const StatusQuery = z.strictObject({
   wait: z

@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { RequestedLimits } from '../domain/policy.ts';
+import type { Scope } from '../domain/scopes.ts';
 import type { ValidationIssue } from '../domain/record.ts';
 import { artifactJson, recordJson, statusJson } from '../domain/view.ts';
 import type { ArtifactJson, RecordJson, StatusJson } from '../domain/view.ts';
@@ -111,8 +112,8 @@ export interface Claimcheck {
   ): Promise<TicketJson>;
   /** A worker in this process; call `start`. `close` stops it. */
   worker(options?: { name?: string }): LocalWorker;
-  /** A new API key for `fetch`, shown this once. */
-  createKey(name: string): Promise<string>;
+  /** A new API key for `fetch`, shown this once. It may do everything where no scopes are named. */
+  createKey(name: string, scopes?: readonly Scope[]): Promise<string>;
   /** The HTTP API as a standard fetch handler. */
   fetch(request: Request): Promise<Response>;
   /** Stops the workers and closes the store, in bounded time. */
@@ -247,7 +248,8 @@ function jobVerbs({ engine }: Parts, caller: Caller, basePath: string) {
       jobId: string,
       request: { reason: string; decisionId?: string; limits?: RequestedLimits },
     ) => ticketJson(unwrap(await engine.replay(caller, jobId, request))),
-    createKey: async (name: string) => (await engine.createKey(caller, name)).key,
+    createKey: async (name: string, scopes?: readonly Scope[]) =>
+      (await engine.createKey(caller, name, scopes)).key,
   };
 }
 
