@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import type { ErrorCode } from '../domain/failures.ts';
 import type { Scope } from '../domain/scopes.ts';
 import type { ArtifactRef, Job, Status, StatusView, ValidationIssue } from '../domain/record.ts';
+import type { NanoUsd } from '../domain/money.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
 
 /** Who asks: an API key or a person at the machine. */
@@ -29,6 +30,8 @@ export interface JobRequest {
   input?: unknown;
   inputRef?: string | undefined;
   limits?: RequestedLimits | undefined;
+  /** What all its calls to models may cost together; as the workflow says by default. */
+  spendingLimit?: NanoUsd | undefined;
   runAt?: number | undefined;
   priority?: number | undefined;
   labels?: Record<string, string> | undefined;
@@ -75,6 +78,17 @@ export interface ListQuery {
   labels?: Record<string, string> | undefined;
   after?: string | undefined;
   limit?: number | undefined;
+}
+
+export interface ReplayRequest {
+  reason: string;
+  /** The decision this replay takes; whichever is open by default. */
+  decisionId?: string | undefined;
+  limits?: RequestedLimits | undefined;
+  /** What all its calls to models may cost, what they have cost included. */
+  spendingLimit?: NanoUsd | undefined;
+  /** Stored responses answer its calls to models; the provider is not called. */
+  fromEvidence?: boolean | undefined;
 }
 
 export interface KeyView {
@@ -131,11 +145,7 @@ export interface EngineApi {
   openInputFile(caller: Caller, jobId: string): Promise<Result<OpenedArtifact>>;
 
   cancel(caller: Caller, jobId: string, reason: string): Promise<Result<Ticket>>;
-  replay(
-    caller: Caller,
-    jobId: string,
-    request: { reason: string; decisionId?: string | undefined; limits?: RequestedLimits | undefined },
-  ): Promise<Result<Ticket>>;
+  replay(caller: Caller, jobId: string, request: ReplayRequest): Promise<Result<Ticket>>;
 
   /** Streams a file to durable storage. `too_large` past the limit, and nothing is kept. */
   upload(

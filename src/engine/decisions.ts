@@ -5,12 +5,15 @@ import type { JobStore } from '../ports/job-store.ts';
 import type { Announce } from './announce.ts';
 import type { Caller, EngineApi, Result, Ticket } from './api.ts';
 import type { WorkflowTable } from './define.ts';
+import type { EngineSettings } from './settings.ts';
+import { spendingIssues } from './spending.ts';
 import { fromMachine, invalid, noSuchJob, ok } from './refusals.ts';
 
 interface DecisionDeps {
   store: JobStore;
   workflows: WorkflowTable;
   announce: Announce;
+  settings: Pick<EngineSettings, 'jobSpendingCap'>;
 }
 
 const REASON_LIMIT = 2000;
@@ -35,14 +38,17 @@ export function createDecisions(deps: DecisionDeps): Pick<EngineApi, 'cancel' | 
     cancel: (caller, jobId, reason) =>
       act(caller, jobId, { type: 'cancel', actor: caller.actor, reason: bounded(reason, REASON_LIMIT + 1) }),
 
-    async replay(caller, jobId, { reason, decisionId, limits }) {
+    async replay(caller, jobId, { reason, decisionId, limits, spendingLimit, fromEvidence }) {
+      const issues = spendingIssues(spendingLimit, deps.settings.jobSpendingCap, '');
+      if (issues.length > 0) return invalid(issues);
       const outputSchemaSha256 = await repin(deps, caller, jobId);
       return act(caller, jobId, {
         type: 'replay',
         actor: caller.actor,
         reason: bounded(reason, REASON_LIMIT + 1),
         decisionId,
-        limits,
+        limits: { ...limits, spendingLimit },
+        fromEvidence: fromEvidence === true ? true : undefined,
         outputSchemaSha256,
       });
     },

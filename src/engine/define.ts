@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { didYouMean } from '../domain/did-you-mean.ts';
+import { ALLOWED_USD, nanoOf } from '../domain/dollars.ts';
 import { canonicalJson, jsonIssue } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { Lane } from '../ports/job-store.ts';
@@ -103,9 +104,6 @@ function limitsProblem(name: string, limits: object): string | null {
 
 const SPENDING = ['perJobUsd', 'perDayUsd', 'perCallUsd'] as const;
 
-/** Beyond it, whole nano-dollars are no longer exact. */
-const MOST_USD = 9_000_000;
-
 function spendingProblem(name: string, spending: unknown): string | null {
   if (spending === undefined) return null;
   if (spending === null || typeof spending !== 'object') {
@@ -115,8 +113,8 @@ function spendingProblem(name: string, spending: unknown): string | null {
     if (!SPENDING.some((known) => known === key)) {
       return `\`spending.${key}\` of ${name} is unknown; ${knownNames(key, SPENDING)}`;
     }
-    if (value !== undefined && !(typeof value === 'number' && value >= 0 && value <= MOST_USD)) {
-      return `\`spending.${key}\` of ${name} must be a number of dollars from 0 to ${MOST_USD}`;
+    if (value !== undefined && nanoOf(value) === null) {
+      return `\`spending.${key}\` of ${name} must be ${ALLOWED_USD}`;
     }
   }
   return null;

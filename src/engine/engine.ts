@@ -37,7 +37,7 @@ export function createEngine(deps: EngineDeps): EngineApi {
   return {
     ...createIntake({ store: store.jobs, uploads: store.uploads, workflows, settings, announce, newId }),
     ...createReaders({ store: store.jobs, clock, wakeups }),
-    ...createDecisions({ store: store.jobs, workflows, announce }),
+    ...createDecisions({ store: store.jobs, workflows, announce, settings }),
     ...createArtifactReaders({ store, blobs }),
     ...createUploads({ uploads: store.uploads, blobs, maxBytes: settings.maxUploadBytes, newId }),
     ...createKeys({ keys: store.keys, bootstrapKey: deps.bootstrapKey, tenant: DEFAULT_TENANT }),

@@ -46,6 +46,7 @@ function newJob(number) {
     workflowLimits: {},
     runAt: null,
     priority: 0,
+    spendingLimit: null,
     labels: {},
   };
 }

@@ -104,6 +104,8 @@ export function jobOf(row: JobRow, lane: LaneTitle): Job {
     events,
     artifact: row.artifact === null ? null : parsed<ArtifactRef>(row.artifact),
     artifacts: row.artifacts === null ? [] : parsed<NamedArtifact[]>(row.artifacts),
+    calls: [],
+    spending: { limit: null, spent: 0, reserved: 0 },
     decision: row.decision === null ? null : parsed<Decision>(row.decision),
     createdAt: row.created_at,
     updatedAt: lease?.since ?? row.updated_at,
