@@ -4,6 +4,7 @@ import type { NewJob, NewRequest } from '../domain/accept.ts';
 import { nanoOf } from '../domain/dollars.ts';
 import { canonicalJson, jsonIssue, pointer } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
+import type { NanoUsd } from '../domain/money.ts';
 import type { ValidationIssue } from '../domain/record.ts';
 import type { Enqueued, JobStore } from '../ports/job-store.ts';
 import type { UploadStore } from '../ports/upload-store.ts';
@@ -134,11 +135,15 @@ async function check(
     inputSha256: request.input === undefined && upload !== null ? upload.sha256 : input.value.sha256,
     requestedLimits: request.limits ?? {},
     workflowLimits: definition.limits ?? {},
-    spendingLimit: request.spendingLimit ?? nanoOf(definition.spending?.perJobUsd),
+    spendingLimit: spendingLimitOf(request, workflow),
     runAt: request.runAt ?? null,
     priority,
     labels,
   });
+}
+
+function spendingLimitOf({ spendingLimit }: JobRequest, { definition }: KnownWorkflow): NanoUsd | null {
+  return spendingLimit ?? nanoOf(definition.spending?.perJobUsd);
 }
 
 function issuesOf(
