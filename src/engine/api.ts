@@ -3,9 +3,11 @@
  * values with a stable `code`; a surface only renders them.
  */
 import type { Readable } from 'node:stream';
+import type { SpendingAccount } from '../domain/accounts.ts';
 import type { ErrorCode } from '../domain/failures.ts';
 import type { Scope } from '../domain/scopes.ts';
 import type { ArtifactRef, Job, Status, StatusView, ValidationIssue } from '../domain/record.ts';
+import type { ModelCall } from '../domain/model-call.ts';
 import type { NanoUsd } from '../domain/money.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
 
@@ -46,6 +48,7 @@ export type RefusalCode =
   | 'already_ended'
   | 'not_dead_letter'
   | 'decision_taken'
+  | 'call_not_unknown'
   | 'idempotency_key_reused'
   | 'too_large';
 
@@ -89,6 +92,14 @@ export interface ReplayRequest {
   spendingLimit?: NanoUsd | undefined;
   /** Stored responses answer its calls to models; the provider is not called. */
   fromEvidence?: boolean | undefined;
+}
+
+export interface SpendingLimitRequest {
+  scope: 'workflow' | 'day';
+  /** The workflow's; null for the day. */
+  name: string | null;
+  limit: NanoUsd | null;
+  reason: string;
 }
 
 export interface KeyView {
@@ -146,6 +157,18 @@ export interface EngineApi {
 
   cancel(caller: Caller, jobId: string, reason: string): Promise<Result<Ticket>>;
   replay(caller: Caller, jobId: string, request: ReplayRequest): Promise<Result<Ticket>>;
+
+  /** Today's accounts with their limits: the deployment's, and every workflow's that has one or made calls. */
+  spending(caller: Caller): Promise<SpendingAccount[]>;
+  /** Sets what a workflow, or all of them together, may cost in a day (UTC), from now on; null lifts it. */
+  setSpendingLimit(caller: Caller, request: SpendingLimitRequest): Promise<Result<SpendingAccount>>;
+  /** Says what a call of unknown billing cost. */
+  settleCall(
+    caller: Caller,
+    jobId: string,
+    n: number,
+    request: { cost: NanoUsd; reason: string },
+  ): Promise<Result<ModelCall>>;
 
   /** Streams a file to durable storage. `too_large` past the limit, and nothing is kept. */
   upload(

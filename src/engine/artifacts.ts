@@ -37,9 +37,7 @@ export function createArtifactReaders(deps: ArtifactDeps): ArtifactReaders {
 
     openEvidence: (caller, jobId, uri) =>
       withJob(caller, jobId, (job) => {
-        const found = job.errors
-          .flatMap((error) => error.evidence ?? [])
-          .find((evidence) => evidence.uri === uri);
+        const found = evidenceOf(job).find((evidence) => evidence.uri === uri);
         if (found === undefined) return refused('not_found', 'The job refers to no evidence of this uri.');
         const mediaType = uri.endsWith('.json') ? 'application/json' : 'text/plain; charset=utf-8';
         return open(deps, { ...found, mediaType }, uri.split('/').at(-1) ?? 'evidence');
@@ -57,6 +55,12 @@ export function createArtifactReaders(deps: ArtifactDeps): ArtifactReaders {
         );
       }),
   };
+}
+
+/** What explains attempts that failed, and what models answered. */
+function evidenceOf({ errors, calls }: Job): Omit<ArtifactRef, 'mediaType'>[] {
+  const responses = calls.flatMap(({ response }) => response ?? []);
+  return [...errors.flatMap(({ evidence }) => evidence ?? []), ...responses];
 }
 
 function notReady(job: Job): Refused {

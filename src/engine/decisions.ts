@@ -1,13 +1,12 @@
 /** What persons say about a job: cancel it, or run it again. */
 import type { Command, ReplayCommand } from '../domain/decide.ts';
-import { bounded } from '../domain/thrown.ts';
 import type { JobStore } from '../ports/job-store.ts';
 import type { Announce } from './announce.ts';
 import type { Caller, EngineApi, Result, Ticket } from './api.ts';
 import type { WorkflowTable } from './define.ts';
 import type { EngineSettings } from './settings.ts';
 import { spendingIssues } from './spending.ts';
-import { fromMachine, invalid, noSuchJob, ok } from './refusals.ts';
+import { fromMachine, invalid, noSuchJob, ok, reasonIssues, reasonText } from './refusals.ts';
 
 interface DecisionDeps {
   store: JobStore;
@@ -16,18 +15,16 @@ interface DecisionDeps {
   settings: Pick<EngineSettings, 'jobSpendingCap'>;
 }
 
-const REASON_LIMIT = 2000;
-
 export function createDecisions(deps: DecisionDeps): Pick<EngineApi, 'cancel' | 'replay'> {
   async function act(
     { tenant }: Caller,
     jobId: string,
     command: Extract<Command, { type: 'cancel' }> | ReplayCommand,
   ): Promise<Result<Ticket>> {
-    if (command.reason.trim() === '' || command.reason.length > REASON_LIMIT) {
-      return invalid([{ path: '/reason', message: `say why, in 1 to ${REASON_LIMIT} characters` }]);
-    }
-    const acted = await deps.store.act({ tenant, jobId, command });
+    const issues = reasonIssues(command.reason);
+    if (issues.length > 0) return invalid(issues);
+    const asked = { ...command, reason: reasonText(command.reason) };
+    const acted = await deps.store.act({ tenant, jobId, command: asked });
     if (acted.outcome === 'not_found') return noSuchJob(jobId);
     if (acted.outcome === 'refused') return fromMachine(acted.refusal);
     deps.announce([acted.moved]);
@@ -35,8 +32,7 @@ export function createDecisions(deps: DecisionDeps): Pick<EngineApi, 'cancel' | 
   }
 
   return {
-    cancel: (caller, jobId, reason) =>
-      act(caller, jobId, { type: 'cancel', actor: caller.actor, reason: bounded(reason, REASON_LIMIT + 1) }),
+    cancel: (caller, jobId, reason) => act(caller, jobId, { type: 'cancel', actor: caller.actor, reason }),
 
     async replay(caller, jobId, { reason, decisionId, limits, spendingLimit, fromEvidence }) {
       const issues = spendingIssues(spendingLimit, deps.settings.jobSpendingCap, '');
@@ -45,7 +41,7 @@ export function createDecisions(deps: DecisionDeps): Pick<EngineApi, 'cancel' | 
       return act(caller, jobId, {
         type: 'replay',
         actor: caller.actor,
-        reason: bounded(reason, REASON_LIMIT + 1),
+        reason,
         decisionId,
         limits: { ...limits, spendingLimit },
         fromEvidence: fromEvidence === true ? true : undefined,

@@ -12,6 +12,7 @@ import type { WorkflowTable } from './define.ts';
 import { createIntake } from './intake.ts';
 import { createKeys } from './keys.ts';
 import { createReaders } from './readers.ts';
+import { createSpending } from './spending.ts';
 import type { EngineSettings } from './settings.ts';
 import { createUploads } from './uploads.ts';
 
@@ -38,6 +39,7 @@ export function createEngine(deps: EngineDeps): EngineApi {
     ...createIntake({ store: store.jobs, uploads: store.uploads, workflows, settings, announce, newId }),
     ...createReaders({ store: store.jobs, clock, wakeups }),
     ...createDecisions({ store: store.jobs, workflows, announce, settings }),
+    ...createSpending({ ledger: store.ledger, jobs: store.jobs, workflows, settings }),
     ...createArtifactReaders({ store, blobs }),
     ...createUploads({ uploads: store.uploads, blobs, maxBytes: settings.maxUploadBytes, newId }),
     ...createKeys({ keys: store.keys, bootstrapKey: deps.bootstrapKey, tenant: DEFAULT_TENANT }),

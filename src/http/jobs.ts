@@ -9,7 +9,7 @@ import type { Asked, Ctx, Endpoint, Surface } from './endpoint.ts';
 import { lastEventId, streamEvents, wantsEventStream } from './event-stream.ts';
 import { UNAUTHORIZED, problem } from './problems.ts';
 import type { Parsed, Problem } from './problems.ts';
-import { jobRequest, listQuery, requestedLimits, workflowJson } from './requests.ts';
+import { jobRequest, listQuery, requestedLimits, spendingLimit, workflowJson } from './requests.ts';
 import {
   BatchBody,
   CancelBody,
@@ -241,8 +241,14 @@ const replay = endpoint({
     ],
   },
   async handle({ caller, id, body }, surface) {
-    const { reason, decision_id: decisionId, limits } = body;
-    const request = { reason, decisionId, limits: requestedLimits(limits) };
+    const { reason, decision_id: decisionId, limits, from_evidence: fromEvidence } = body;
+    const request = {
+      reason,
+      decisionId,
+      limits: requestedLimits(limits),
+      spendingLimit: spendingLimit(limits),
+      fromEvidence,
+    };
     const ticket = await surface.engine.replay(caller, id, request);
     return ticket.ok ? accepted(surface, ticket.value.jobId) : ticket;
   },
