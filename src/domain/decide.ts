@@ -79,7 +79,7 @@ export interface ReplayCommand {
 }
 
 /** What a replay changes of the limits; the others stay. */
-export interface ReplayLimits extends RequestedLimits {
+interface ReplayLimits extends RequestedLimits {
   /** Null lifts it. */
   spendingLimit?: NanoUsd | null | undefined;
 }
