@@ -44,7 +44,6 @@ function newJob(number) {
     inputSha256: 'digest',
     requestedLimits: {},
     workflowLimits: {},
-    spendingLimit: null,
     runAt: null,
     priority: 0,
     spendingLimit: null,

@@ -110,8 +110,6 @@ export function jobOf(row: JobRow, lane: LaneTitle, calls: readonly CallRow[]): 
     events,
     artifact: row.artifact === null ? null : parsed<ArtifactRef>(row.artifact),
     artifacts: row.artifacts === null ? [] : parsed<NamedArtifact[]>(row.artifacts),
-    calls: [],
-    spending: { limit: null, spent: 0, reserved: 0 },
     decision: row.decision === null ? null : parsed<Decision>(row.decision),
     calls: calls.map((call) => callOf(call, row.token)),
     spending: { limit: row.spending_limit, spent: row.spent ?? 0, reserved: row.reserved ?? 0 },
