@@ -9,8 +9,10 @@ export const LIMIT_RULES = {
 
 /** The model has no price, and its workflow no most that a call may cost. */
 export const NO_PRICE = 'money/no_price';
-/** Neither the call nor the price says how much the model may write, or it is given files. */
+/** Neither the call nor the price says how much the model may write. */
 export const NO_MAXIMUM = 'money/no_maximum';
+/** It is given files, whose tokens nobody can tell before. */
+export const FILES = 'money/files';
 /** A replay from evidence came to a call that no stored response answers. */
 export const NONE_STORED = 'evidence/none_stored';
 

@@ -1,7 +1,7 @@
 /** Refusals as values. */
 import type { Refusal } from '../domain/decide.ts';
 import type { ValidationIssue } from '../domain/record.ts';
-import { bounded } from '../domain/thrown.ts';
+import { bounded } from '../domain/untrusted.ts';
 import type { Refused, RefusalCode, Result } from './api.ts';
 
 export function ok<T>(value: T): Result<T> {
