@@ -2,9 +2,9 @@
 
 /** The limit that a call would have passed, by what it is a limit of. */
 export const LIMIT_RULES = {
-  job: 'money/job_limit',
-  workflow: 'money/workflow_limit',
-  day: 'money/day_limit',
+  job: 'money/limit_job',
+  workflow: 'money/limit_workflow',
+  day: 'money/limit_day',
 } as const;
 
 /** The model has no price, and its workflow no most that a call may cost. */

@@ -13,6 +13,8 @@ import { withCrashPoints } from '../engine/crash-points.ts';
 import type { Reached } from '../engine/crash-points.ts';
 import { workflowTable } from '../engine/define.ts';
 import type { WorkflowTable } from '../engine/define.ts';
+import { createDoubts } from '../engine/doubts.ts';
+import type { Doubts, Reconcile } from '../engine/doubts.ts';
 import { createEngine } from '../engine/engine.ts';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import type { EngineSettings } from '../engine/settings.ts';
@@ -47,6 +49,8 @@ export interface PartsOptions {
   workflows: readonly WorkflowDefinition[];
   /** What `model` is in a workflow's `run`. */
   model: Model;
+  /** Says what calls cost of which nobody knows it; null where nobody can. */
+  reconcile?: Reconcile | null;
   /** Makes a worker's isolated processes; null where no workflow asks for them. */
   makeIsolation?: MakeIsolation | null;
   telemetry: Telemetry;
@@ -118,7 +122,11 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
     bootstrapKey,
     newId,
   });
-  const sweeper = createSweeper({ store: store.jobs, clock, random, announce, log: telemetry.log, settings });
+  const { log } = telemetry;
+  const sweeps = createSweeper({ store: store.jobs, clock, random, announce, log, settings });
+  const { reconcile = null } = options;
+  const doubts = reconcile && createDoubts({ ledger: store.ledger, reconcile, clock, log });
+  const sweeper = doubts === null ? sweeps : bothOf(sweeps, doubts);
   return {
     engine,
     store,
@@ -151,6 +159,20 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
     async close() {
       await sweeper.stop();
       await store.close();
+    },
+  };
+}
+
+/** Calls in doubt are asked about wherever time is seen to. */
+function bothOf(sweeper: Sweeper, doubts: Doubts): Sweeper {
+  return {
+    start() {
+      sweeper.start();
+      doubts.start();
+    },
+    async stop() {
+      doubts.stop();
+      await sweeper.stop();
     },
   };
 }
