@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Failure } from '../../src/domain/decide.ts';
 import type { CallOpening } from '../../src/domain/model-call.ts';
 import type { NanoUsd } from '../../src/domain/money.ts';
+import { hostId } from '../../src/main/host.ts';
 import type { Parts } from '../../src/main/open.ts';
 import type { ClaimedJob } from '../../src/ports/job-store.ts';
 import { ANSWERED, OPENING } from '../../src/testkit/store/calls.ts';
@@ -29,7 +30,7 @@ let sessions = 0;
 export async function claimNext(parts: Parts): Promise<Attempt> {
   const { jobs, ledger } = parts.store;
   const session = `ses_calls_${(sessions += 1)}`;
-  await jobs.openSession({ session, worker: 'test', host: 'test', leaseMs: 60_000 });
+  await jobs.openSession({ session, worker: 'test', host: hostId(), leaseMs: 60_000 });
   const { lanes } = parts.workflows;
   const claim = await jobs.claim({ session, worker: 'test', serial: 1, lanes, limit: 1 });
   const [job] = claim.jobs;
