@@ -41,7 +41,8 @@ export interface CallJson {
   billing: Billing | null;
   code: ErrorCode | null;
   rule: string | null;
-  response: ResponseRef | null;
+  /** `erased_at` only once its bytes had their time. */
+  response: { uri: string; sha256: string; bytes: number; erased_at?: string } | null;
   reused_from: number | null;
   settled_by: { actor: string; reason: string; at: string } | null;
 }
@@ -93,10 +94,14 @@ function moneyJson({ reserved, cost, billing, response, reusedFrom, settledBy }:
     reserved_usd: usdOf(reserved),
     cost_usd: cost === null ? null : usdOf(cost),
     billing,
-    response,
+    response: response && responseJson(response),
     reused_from: reusedFrom,
     settled_by: settledBy && { ...settledBy, at: iso(settledBy.at) },
   };
+}
+
+function responseJson({ uri, sha256, bytes, erasedAt }: ResponseRef) {
+  return { uri, sha256, bytes, ...(erasedAt === undefined ? {} : { erased_at: iso(erasedAt) }) };
 }
 
 function usageJson(usage: Usage | null): UsageJson | null {

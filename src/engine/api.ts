@@ -49,6 +49,7 @@ export type RefusalCode =
   | 'not_dead_letter'
   | 'decision_taken'
   | 'call_not_unknown'
+  | 'evidence_expired'
   | 'idempotency_key_reused'
   | 'too_large';
 

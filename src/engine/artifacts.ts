@@ -5,6 +5,7 @@ import type { ArtifactRef, Job } from '../domain/record.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Caller, EngineApi, OpenedArtifact, Refused, Result } from './api.ts';
+import { hasExpired } from './retention.ts';
 import { noSuchJob, ok, refused } from './refusals.ts';
 
 interface ArtifactDeps {
@@ -39,6 +40,9 @@ export function createArtifactReaders(deps: ArtifactDeps): ArtifactReaders {
       withJob(caller, jobId, (job) => {
         const found = evidenceOf(job).find((evidence) => evidence.uri === uri);
         if (found === undefined) return refused('not_found', 'The job refers to no evidence of this uri.');
+        if (hasExpired(job, uri)) {
+          return refused('evidence_expired', 'It was erased: evidence is kept for so long and no longer.');
+        }
         const mediaType = uri.endsWith('.json') ? 'application/json' : 'text/plain; charset=utf-8';
         return open(deps, { ...found, mediaType }, uri.split('/').at(-1) ?? 'evidence');
       }),

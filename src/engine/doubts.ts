@@ -24,16 +24,11 @@ export type Reconcile = (
   call: DoubtfulCall,
 ) => Promise<{ costUsd: number } | null> | { costUsd: number } | null;
 
-export interface DoubtsDeps {
+interface DoubtsDeps {
   ledger: Pick<Ledger, 'unknownCalls' | 'settleUnknown'>;
   reconcile: Reconcile;
   clock: Clock;
   log: Log;
-}
-
-export interface Doubts {
-  start(): void;
-  stop(): void;
 }
 
 const PERIOD_MS = 5_000;
@@ -47,7 +42,7 @@ const LOOK = 500;
 const ACTOR = 'reconcile';
 const REASON = 'settled by the reconciliation hook';
 
-export function createDoubts({ ledger, reconcile, clock, log }: DoubtsDeps): Doubts {
+export function createDoubts({ ledger, reconcile, clock, log }: DoubtsDeps): { start(): void; stop(): void } {
   const stopping = new AbortController();
   const pause = createPause(clock);
   /** When each was asked about last. */

@@ -33,6 +33,8 @@ export interface EngineSettings {
   dayLimit: NanoUsd | null;
   /** The most that a request may set as the limit of its job; null: whatever it likes. */
   jobSpendingCap: NanoUsd | null;
+  /** How long after a job's end the evidence of its calls to models is kept; null: for ever. */
+  evidenceRetentionMs: number | null;
 }
 
 export const DEFAULT_SETTINGS: EngineSettings = {
@@ -52,4 +54,5 @@ export const DEFAULT_SETTINGS: EngineSettings = {
   prices: [],
   dayLimit: null,
   jobSpendingCap: null,
+  evidenceRetentionMs: null,
 };

@@ -126,7 +126,9 @@ export const Call = z
       .describe('Null while the call is under way; `unknown`: what was reserved stays held.'),
     code: code.nullable(),
     rule: z.string().nullable(),
-    response: z.strictObject({ uri: z.string(), sha256, bytes: count }).nullable(),
+    response: z
+      .strictObject({ uri: z.string(), sha256, bytes: count, erased_at: instant.optional() })
+      .nullable(),
     reused_from: z.int().nullable(),
     settled_by: z.strictObject({ actor: z.string(), reason: z.string(), at: instant }).nullable(),
   })

@@ -58,7 +58,7 @@ const evidence = endpoint({
     query: EvidenceQuery,
     requestHeaders: IF_NONE_MATCH,
     answers: ANSWERS,
-    problems: ['invalid_request', 'not_found'],
+    problems: ['invalid_request', 'not_found', 'evidence_expired'],
   },
   handle: async (asked, surface) =>
     download(asked, surface, await surface.engine.openEvidence(asked.caller, asked.id, asked.query.uri)),

@@ -37,6 +37,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, ProblemRule>> = {
   not_dead_letter: { status: 409, title: 'The job is not a dead letter' },
   decision_taken: { status: 409, title: 'The decision was taken' },
   call_not_unknown: { status: 409, title: 'What the call cost is known' },
+  evidence_expired: { status: 410, title: 'The evidence was erased' },
   too_large: { status: 413, title: 'Too large' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
   expectation_failed: { status: 417, title: 'The expectation cannot be met' },

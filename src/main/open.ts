@@ -14,8 +14,9 @@ import type { Reached } from '../engine/crash-points.ts';
 import { workflowTable } from '../engine/define.ts';
 import type { WorkflowTable } from '../engine/define.ts';
 import { createDoubts } from '../engine/doubts.ts';
-import type { Doubts, Reconcile } from '../engine/doubts.ts';
+import type { Reconcile } from '../engine/doubts.ts';
 import { createEngine } from '../engine/engine.ts';
+import { createRetention } from '../engine/retention.ts';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import type { EngineSettings } from '../engine/settings.ts';
 import { createSweeper } from '../engine/sweeper.ts';
@@ -29,7 +30,7 @@ import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Model } from '../ports/model.ts';
 import type { Store } from '../ports/store.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
+import type { Log, Telemetry } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
 import { openSqliteStore } from '../stores/sqlite/store.ts';
 import { hostId, workerName } from './host.ts';
@@ -124,9 +125,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   });
   const { log } = telemetry;
   const sweeps = createSweeper({ store: store.jobs, clock, random, announce, log, settings });
-  const { reconcile = null } = options;
-  const doubts = reconcile && createDoubts({ ledger: store.ledger, reconcile, clock, log });
-  const sweeper = doubts === null ? sweeps : bothOf(sweeps, doubts);
+  const sweeper = together(sweeps, besides(options, { store, blobs, clock, log, settings }));
   return {
     engine,
     store,
@@ -163,15 +162,34 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   };
 }
 
-/** Calls in doubt are asked about wherever time is seen to. */
-function bothOf(sweeper: Sweeper, doubts: Doubts): Sweeper {
+interface Besides {
+  start(): void;
+  stop(): void;
+}
+
+/** What else is done in time's course, where it is asked for. */
+function besides(
+  { reconcile = null }: Pick<PartsOptions, 'reconcile'>,
+  deps: Pick<Parts, 'store' | 'blobs' | 'settings'> & { clock: Clock; log: Log },
+): Besides[] {
+  const { store, blobs, clock, log } = deps;
+  const { evidenceRetentionMs: retentionMs } = deps.settings;
+  const { ledger, evidence, jobs } = store;
+  return [
+    ...(reconcile === null ? [] : [createDoubts({ ledger, reconcile, clock, log })]),
+    ...(retentionMs === null ? [] : [createRetention({ evidence, jobs, blobs, clock, log, retentionMs })]),
+  ];
+}
+
+/** It goes on wherever it is swept. */
+function together(sweeper: Sweeper, others: readonly Besides[]): Sweeper {
   return {
     start() {
       sweeper.start();
-      doubts.start();
+      for (const other of others) other.start();
     },
     async stop() {
-      doubts.stop();
+      for (const other of others) other.stop();
       await sweeper.stop();
     },
   };

@@ -261,6 +261,16 @@ export const SETTINGS = {
     doc: 'How long an idempotency key is kept after its job, or the last job of its batch, ended.',
   },
 
+  evidenceRetentionDays: {
+    kind: 'integer',
+    default: 0,
+    min: 0,
+    max: 36_500,
+    unit: '',
+    group: 'limits',
+    doc: 'Days after the end of a job after which the raw responses of its calls to models, and what else explains those attempts, are erased; 0 keeps them.',
+  },
+
   prices: {
     kind: 'file',
     default: null,

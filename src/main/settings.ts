@@ -72,7 +72,12 @@ export function engineSettings(settings: Settings): EngineSettings {
     prices: readPrices(settings.prices),
     dayLimit: nanoOf(settings.dayLimitUsd),
     jobSpendingCap: nanoOf(settings.jobSpendingCapUsd),
+    evidenceRetentionMs: daysMs(settings.evidenceRetentionDays),
   };
+}
+
+function daysMs(days: number): number | null {
+  return days === 0 ? null : days * 24 * 3_600_000;
 }
 
 /** A misspelt variable would be a setting that silently does nothing; one that somebody else owns is no reason to stop. */

@@ -1,7 +1,7 @@
 /** Calls to models as a worker writes them down, on the real store and without any model. */
 import { hash } from 'node:crypto';
 import type { Failure } from '../../src/domain/decide.ts';
-import type { CallOpening } from '../../src/domain/model-call.ts';
+import type { CallOpening, ResponseRef } from '../../src/domain/model-call.ts';
 import type { NanoUsd } from '../../src/domain/money.ts';
 import { hostId } from '../../src/main/host.ts';
 import type { Parts } from '../../src/main/open.ts';
@@ -19,6 +19,8 @@ export interface Attempt {
   begin(estimate: NanoUsd, changes?: Partial<CallOpening>): Promise<number | null>;
   /** Ends it with an answer of these words. Gives the uri of the response. */
   answer(n: number, cost: NanoUsd | null, text?: string): Promise<string>;
+  /** Ends it with a response that lies in a file already. */
+  answerFrom(n: number, response: ResponseRef): Promise<void>;
   /** Ends the attempt; calls that it left open are in doubt. */
   fail(failure: Omit<Failure, 'elapsedMs'>): Promise<void>;
   complete(): Promise<void>;
@@ -71,6 +73,9 @@ export async function claimNext(parts: Parts): Promise<Attempt> {
       const isEnded = await ledger.end({ jobId, token, n, end: ANSWERED, cost, response, blob });
       if (!isEnded) throw new Error('the lease was lost');
       return uri;
+    },
+    async answerFrom(n, response) {
+      await ledger.end({ jobId, token, n, end: ANSWERED, cost: CENT, response, blob: null });
     },
     fail: (failure) => settle({ type: 'fail', failure: { elapsedMs: 1, ...failure }, jitter: 0 }),
     complete: () => {
