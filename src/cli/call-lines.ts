@@ -1,6 +1,7 @@
 /** The calls of a job to models as a table: what each was, how it ended, what it cost. */
 import type { CallJson, UsageJson } from '../domain/call-view.ts';
-import { columns, money } from './text.ts';
+import { money } from './money.ts';
+import { columns } from './text.ts';
 import type { Cell, Palette } from './text.ts';
 
 export function callLines(calls: readonly CallJson[], { dim, bad }: Palette): string[] {

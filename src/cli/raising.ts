@@ -6,6 +6,7 @@ import type { StoppedBy } from '../domain/money-rules.ts';
 import type { RecordJson } from '../domain/view.ts';
 import type { ReplayRequest } from '../engine/api.ts';
 import type { Desk, TicketJson } from './desk.ts';
+import { limitSentence } from './money.ts';
 import { EXIT, Problem } from './problem.ts';
 
 export interface Raised {
@@ -29,9 +30,7 @@ export async function raiseAndReplay(
     return { ticket, said: `It may cost ${dollars(limit)} now.` };
   }
   const name = scope === 'workflow' ? record.workflow : null;
-  await desk.setSpendingLimit({ scope, name, limit, reason: request.reason });
-  const whose = scope === 'workflow' ? record.workflow : 'All workflows together';
-  const said = `${whose} may cost ${dollars(limit)} in a day, from now on.`;
+  const said = limitSentence(await desk.setSpendingLimit({ scope, name, limit, reason: request.reason }));
   const ticket = await desk.replay(jobId, request).catch((error: unknown) => {
     if (!(error instanceof Problem)) throw error;
     throw new Problem(

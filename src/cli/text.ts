@@ -1,7 +1,5 @@
 /** Text for a terminal: values made harmless, colours, aligned columns. */
-import { dollars } from '../domain/dollars.ts';
 import { inert } from '../domain/inert.ts';
-import { NANO } from '../domain/money.ts';
 
 /** A value as inert text on one line: whatever would steer the terminal is shown as an escape. */
 export function plain(value: string): string {
@@ -11,11 +9,6 @@ export function plain(value: string): string {
 /** JSON in which no character can steer a terminal; equal, when parsed, to the value. */
 export function jsonText(value: unknown, indent = 2): string {
   return inert(JSON.stringify(value, null, indent));
-}
-
-/** Dollars of an answer, for people. */
-export function money(usd: number): string {
-  return dollars(Math.round(usd * NANO));
 }
 
 export type Style = (text: string) => string;

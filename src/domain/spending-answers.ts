@@ -5,7 +5,7 @@ import { FILES, NONE_STORED, NO_MAXIMUM, NO_PRICE, stoppedBy } from './money-rul
 import type { Job } from './record.ts';
 
 /** Calls whose cost nobody knows, and that are not under way any more. */
-export function inDoubt(calls: readonly ModelCall[]): ModelCall[] {
+function inDoubt(calls: readonly ModelCall[]): ModelCall[] {
   return calls.filter(({ billing }) => billing === 'unknown');
 }
 

@@ -6,9 +6,10 @@ import { deskCommand } from '../command.ts';
 import type { Context } from '../command.ts';
 import type { Desk } from '../desk.ts';
 import type { Host } from '../host.ts';
+import { money } from '../money.ts';
 import { amount, positiveNumber } from '../options.ts';
 import { EXIT, Problem } from '../problem.ts';
-import { columns, jsonText, money, palette, plain } from '../text.ts';
+import { columns, jsonText, palette, plain } from '../text.ts';
 
 interface ResolveOptions {
   call?: number;

@@ -4,9 +4,10 @@ import type { AccountJson } from '../../domain/accounts.ts';
 import { deskCommand } from '../command.ts';
 import type { Context } from '../command.ts';
 import type { Host } from '../host.ts';
+import { limitSentence, money } from '../money.ts';
 import { amountOrNone } from '../options.ts';
 import { EXIT } from '../problem.ts';
-import { columns, jsonText, money, palette, plain } from '../text.ts';
+import { columns, jsonText, palette, plain } from '../text.ts';
 import type { Cell } from '../text.ts';
 
 export function spendingCommand(context: Context): Command {
@@ -60,12 +61,6 @@ function setLimitCommand(context: Context): Command {
     },
     () => ({ makesStore: false, needsWorkflows: true, demo: false }),
   );
-}
-
-/** What an account may cost now, in a sentence. */
-export function limitSentence({ scope, name, limit_usd: limit }: AccountJson): string {
-  const whose = scope === 'day' ? 'All workflows together' : name;
-  return `${whose} may cost ${limit === null ? 'what they like' : money(limit)} in a day, from now on.`;
 }
 
 function table(accounts: readonly AccountJson[], { io }: Host): string[] {
