@@ -109,14 +109,20 @@ it('begin, end, settle and reap across each other, and every account is the sum 
   expect(all.length).toBeGreaterThan(20);
 });
 
-/** Resolves when so many statements wait for a lock. Within a transaction the server shows what it showed before, unless told to forget it. */
+/**
+ * Resolves when so many others wait for this client, or for one who does. Within a transaction the server shows what it
+ * showed before, unless told to forget it.
+ */
 async function waiting(client: Client, count: number): Promise<void> {
-  const sql = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".%'`;
+  const sql = `WITH RECURSIVE waiting (pid) AS (
+    SELECT pg_backend_pid() UNION
+    SELECT a.pid FROM waiting w JOIN pg_stat_activity a ON a.wait_event_type = 'Lock' AND w.pid = ANY (pg_blocking_pids(a.pid))
+  ) SELECT pid FROM waiting WHERE pid <> pg_backend_pid()`;
   const look = async () => {
     await client.query('SELECT pg_stat_clear_snapshot()');
     return (await client.query(sql)).rowCount;
   };
-  await expect.poll(look, { timeout: 10_000 }).toBe(count);
+  await expect.poll(look, { timeout: 8000 }).toBe(count);
 }
 
 it('a reap that comes amid a begin waits for it, and leaves its call unknown and held', async () => {
