@@ -11,10 +11,10 @@ import { APICallError, generateText, NoObjectGeneratedError, Output, streamText 
 import type { LanguageModel } from 'ai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { ProviderReply } from '../../src/testkit/provider/replies.ts';
+import { startFakeProvider } from '../../src/testkit/provider/server.ts';
+import type { FakeProvider } from '../../src/testkit/provider/server.ts';
 import { outcome } from './outcomes.ts';
-import type { ProviderReply } from './replies.ts';
-import { startFakeProvider } from './server.ts';
-import type { FakeProvider } from './server.ts';
 
 const json = { answer: 42 };
 
@@ -115,7 +115,7 @@ let table: string[];
 let headersCame: () => void = () => {};
 
 beforeAll(async () => {
-  const page = await readFile(new URL('../../../docs/fake-provider.md', import.meta.url), 'utf8');
+  const page = await readFile(new URL('../../docs/fake-provider.md', import.meta.url), 'utf8');
   const [, faults = '', made = ''] = page.split(/^## Faults|^## What AI SDK v6 makes of it/m);
   const rowsOf = (part: string) => part.split('\n').filter((line) => line.startsWith('| `'));
   sent = rowsOf(faults);
