@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isErrorCode } from './failures.ts';
@@ -136,6 +137,16 @@ describe('each rule of the table', () => {
     expect(RULES.map(({ id }) => id).toSorted()).toEqual(Object.keys(CASES).toSorted());
     const groups = RULES.map(({ group }) => group).filter((group, index, list) => group !== list[index - 1]);
     expect(groups).toEqual(['signal', 'timeout', 'finish', 'malformed', 'permanent', 'transient', 'rest']);
+  });
+
+  test('has its line in docs/outcomes.md, with its code, in the order of the table', () => {
+    const page = readFileSync(new URL('../../docs/outcomes.md', import.meta.url), 'utf8');
+    const rows = Array.from(page.matchAll(/^\| (`[^|]*) \| (`[^|]*) \|/gm));
+    const told = rows.flatMap(([, rules, codes]) => {
+      const [ids = [], given = []] = [rules, codes].map((cell) => cell?.match(/\w+/g) ?? []);
+      return ids.map((id, index) => `${id} ${given[index] ?? given[0]}`);
+    });
+    expect(told).toEqual(RULES.map(({ id, code }) => `${id} ${code}`));
   });
 
   test('is named with the version of its table', () => {

@@ -26,7 +26,7 @@ export interface Judgement {
 
 /** Why the attempt's own signal fired. `revoked`: cancelled, or settled from outside. */
 export const SIGNAL_REASONS = ['timeout', 'deadline_exceeded', 'revoked', 'lease_lost', 'shutdown'] as const;
-export type SignalReason = (typeof SIGNAL_REASONS)[number];
+type SignalReason = (typeof SIGNAL_REASONS)[number];
 
 /** What only the sentence of an error tells: `never_fits` is a request larger than a whole minute's allowance. */
 export type Said = 'out_of_money' | 'too_long' | 'never_fits' | 'filtered';

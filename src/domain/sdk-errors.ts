@@ -271,7 +271,7 @@ function isObject(value: unknown): boolean {
 // --- headers ---------------------------------------------------------------------------------------
 
 /** The wait that an answer's headers ask for; null where they ask for none. Names are in lower case. */
-export function retryAfterOf(headers: unknown, nowMs: number | null): number | null {
+function retryAfterOf(headers: unknown, nowMs: number | null): number | null {
   const inMs = parseRetryAfterMs(readText(headers, 'retry-after-ms') ?? '');
   if (inMs !== null) return inMs;
   // The date was written by the clock that wrote `date`, whatever ours says.
