@@ -165,6 +165,7 @@ describe('a 200 that is no answer', () => {
       ...none,
       errorCode: 'server_error',
     });
+    expect(factsOfError(callError({ status: 400, body }))).toEqual({ httpStatus: 200, requestId: null });
   });
 
   test('has an error where an answer should be', () => {
