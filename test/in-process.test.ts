@@ -57,6 +57,9 @@ describe('openClaimcheck', () => {
     [{ settings: { lease: 1 } }, '`settings.lease` is no option'],
     [{ settings: { leaseMs: 1 } }, '`settings.leaseMs` is 1; it takes a whole number from 100'],
     [{ settings: { graceMs: '5' } }, '`settings.graceMs` is "5"; it takes a whole number'],
+    [{ prices: [{ model: 'gpt-5' }] }, '/prices/0/model must be a provider and a model'],
+    [{ dayLimitUsd: -1 }, '`dayLimitUsd` takes a number of dollars from 0'],
+    [{ reconcile: 'later' }, '`reconcile` must be a function'],
   ])('refuses %j in a sentence', async (options, sentence) => {
     await expect(openClaimcheck({ workflows: [double], ...options } as ClaimcheckOptions)).rejects.toThrow(
       sentence,
@@ -218,6 +221,20 @@ describe('a replay', () => {
     expect(record.events.map((event) => event.type).join()).toBe(
       'queued,running,dead_letter,queued,running,completed',
     );
+  });
+
+  it('may raise what the job may cost and be from evidence, which the history says', async () => {
+    const claimcheck = await openTemp([flaky({ is: true })]);
+    const { job_id } = await claimcheck.enqueue('flaky', undefined, { limits: { spendingUsd: 0.25 } });
+    expect((await claimcheck.record(job_id)).limits.spending_usd).toBe(0.25);
+    await claimcheck.cancel(job_id, { reason: 'not yet' });
+    const limits = { spendingUsd: 0.5, maxAttempts: 1 };
+    await claimcheck.replay(job_id, { reason: 'worth it', limits, fromEvidence: true });
+    const record = await claimcheck.record(job_id);
+    expect(record.limits).toMatchObject({ spending_usd: 0.5, max_attempts: 1 });
+    expect(record.events.at(-1)?.detail).toEqual({ spending_usd: 0.5, from_evidence: true });
+    const wrong = claimcheck.enqueue('flaky', undefined, { limits: { spendingUsd: -1 } });
+    await expect(wrong).rejects.toThrow('`limits.spendingUsd` takes a number of dollars from 0');
   });
 
   it('of a job that is not dead is refused, and needs a reason', async () => {

@@ -1,6 +1,8 @@
 /** Defining workflows, and the table of those that a process knows. */
 import { createHash } from 'node:crypto';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { didYouMean } from '../domain/did-you-mean.ts';
+import { ALLOWED_USD, nanoOf } from '../domain/dollars.ts';
 import { canonicalJson, jsonIssue } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { Lane } from '../ports/job-store.ts';
@@ -24,7 +26,7 @@ export function defineWorkflow<InputSchema extends StandardSchemaV1, OutputSchem
 /** What is wrong with something that claims to be a workflow, or null. */
 export function definitionProblem(definition: unknown): string | null {
   if (definition === null || typeof definition !== 'object') return 'a workflow is an object';
-  const { name, version, input, output, inputFile, limits, isolation, run, ...unknown } =
+  const { name, version, input, output, inputFile, limits, spending, repair, isolation, run, ...unknown } =
     definition as Record<string, unknown>;
   if (typeof name !== 'string' || !NAME.test(name)) {
     return '`name` must be 1 to 100 letters, digits, ".", "_" or "-", starting with a letter or digit';
@@ -36,12 +38,41 @@ export function definitionProblem(definition: unknown): string | null {
   if (!isSchema(output))
     return `\`output\` of ${name} must be a Standard Schema (zod, valibot, arktype, ...)`;
   if (typeof run !== 'function') return `\`run\` of ${name} must be a function`;
-  const [stray] = Object.keys(unknown);
-  if (stray !== undefined) return `\`${stray}\` of ${name} is no field of a workflow; there are ${FIELDS}`;
-  return choiceProblem(name, { inputFile, isolation }) ?? limitsProblem(name, limits ?? {});
+  return (
+    strayProblem(name, unknown) ??
+    choiceProblem(name, { inputFile, isolation }) ??
+    limitsProblem(name, limits ?? {}) ??
+    spendingProblem(name, spending) ??
+    repairProblem(name, repair)
+  );
 }
 
-const FIELDS = 'name, version, input, output, inputFile, limits, isolation and run';
+const FIELDS = [
+  'name',
+  'version',
+  'input',
+  'output',
+  'inputFile',
+  'limits',
+  'spending',
+  'repair',
+  'isolation',
+  'run',
+] as const;
+
+function strayProblem(name: string, unknown: object): string | null {
+  const [stray] = Object.keys(unknown);
+  return stray === undefined
+    ? null
+    : `\`${stray}\` of ${name} is no field of a workflow; ${knownNames(stray, FIELDS)}`;
+}
+
+/** The one that was meant, or all that there are. */
+function knownNames(stray: string, names: readonly string[]): string {
+  const near = didYouMean(stray, names);
+  if (near !== null) return `did you mean ${near}?`;
+  return `there are ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   inputFile: ['none', 'optional', 'required'],
@@ -57,16 +88,45 @@ function choiceProblem(name: string, chosen: Readonly<Record<string, unknown>>):
   return null;
 }
 
+const LIMITS = ['timeoutMs', 'maxAttempts', 'deadlineMs'] as const;
+
 function limitsProblem(name: string, limits: object): string | null {
   for (const [key, value] of Object.entries(limits)) {
-    if (!['timeoutMs', 'maxAttempts', 'deadlineMs'].includes(key)) {
-      return `\`limits.${key}\` of ${name} is unknown; there are timeoutMs, maxAttempts and deadlineMs`;
+    if (!LIMITS.some((known) => known === key)) {
+      return `\`limits.${key}\` of ${name} is unknown; ${knownNames(key, LIMITS)}`;
     }
     if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
       return `\`limits.${key}\` of ${name} must be a whole number of at least 1`;
     }
   }
   return null;
+}
+
+const SPENDING = ['perJobUsd', 'perDayUsd', 'perCallUsd'] as const;
+
+function spendingProblem(name: string, spending: unknown): string | null {
+  if (spending === undefined) return null;
+  if (spending === null || typeof spending !== 'object') {
+    return `\`spending\` of ${name} must be an object such as { perJobUsd: 0.25 }`;
+  }
+  for (const [key, value] of Object.entries(spending)) {
+    if (!SPENDING.some((known) => known === key)) {
+      return `\`spending.${key}\` of ${name} is unknown; ${knownNames(key, SPENDING)}`;
+    }
+    if (value !== undefined && nanoOf(value) === null) {
+      return `\`spending.${key}\` of ${name} must be ${ALLOWED_USD}`;
+    }
+  }
+  return null;
+}
+
+function repairProblem(name: string, repair: unknown): string | null {
+  if (repair === undefined) return null;
+  const isOnce =
+    typeof repair === 'object' && repair !== null && 'max' in repair && Object.keys(repair).length === 1;
+  return isOnce && repair.max === 1
+    ? null
+    : `\`repair\` of ${name} must be { max: 1 }: one answer is mended once`;
 }
 
 function isSchema(value: unknown): value is StandardSchemaV1 {

@@ -1,4 +1,5 @@
 /** What an operator may set, with its defaults; checked once at start, in `src/main`. */
+import type { NanoUsd, Price } from '../domain/money.ts';
 import { DEFAULT_BACKOFF, DEFAULT_CAPS } from '../domain/policy.ts';
 import type { Backoff, LimitPolicy } from '../domain/policy.ts';
 
@@ -26,6 +27,14 @@ export interface EngineSettings {
   idempotencyMs: number;
   caps: LimitPolicy;
   backoff: Backoff;
+  /** What models cost: the operator's; a call to one that is not among them has to be bounded by its workflow. */
+  prices: readonly Price[];
+  /** What all calls of one day (UTC) may cost together; null: no limit. */
+  dayLimit: NanoUsd | null;
+  /** The most that a request may set as the limit of its job; null: whatever it likes. */
+  jobSpendingCap: NanoUsd | null;
+  /** How long after a job's end the evidence of its calls to models is kept; null: for ever. */
+  evidenceRetentionMs: number | null;
 }
 
 export const DEFAULT_SETTINGS: EngineSettings = {
@@ -42,4 +51,8 @@ export const DEFAULT_SETTINGS: EngineSettings = {
   idempotencyMs: 24 * 3_600_000,
   caps: DEFAULT_CAPS,
   backoff: DEFAULT_BACKOFF,
+  prices: [],
+  dayLimit: null,
+  jobSpendingCap: null,
+  evidenceRetentionMs: null,
 };

@@ -1,6 +1,7 @@
 /** What a user writes: an ordinary function with a name, a version, two schemas and limits. */
 import type { Readable } from 'node:stream';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { SpendingPolicy } from '../domain/money.ts';
 import type { LimitPolicy } from '../domain/policy.ts';
 import type { Model } from '../ports/model.ts';
 import type { Log } from '../ports/telemetry.ts';
@@ -58,6 +59,13 @@ export interface WorkflowDefinition<
   /** Whether a job names a file by `input_ref`; `none` by default. */
   inputFile?: 'none' | 'optional' | 'required';
   limits?: Partial<LimitPolicy>;
+  /** What its calls to language models may cost, in dollars; no limit of its own by default. */
+  spending?: SpendingPolicy;
+  /**
+   * Asks the model that answered last once more, with its answer and the validator's issues, where an attempt would end as
+   * `malformed_output`: one more call, recorded and paid like every other. Never by default.
+   */
+  repair?: { max: 1 };
   /**
    * `process`: `run` and the schemas are run in a process of their own, and are ended by force where they do not heed the signal, or take
    * more memory than the operator allows; `none` by default.

@@ -52,6 +52,23 @@ test('workflows are found as default and named exports, one by one and in arrays
   expect((await namesIn(source)).toSorted()).toEqual(['one 1', 'three 1', 'two 1', 'two 2']);
 });
 
+test('the function that says what calls in doubt cost is found by its name', async () => {
+  const { reconcile } = await loadWorkflows(
+    files({
+      'w.ts': `${DEFINE}export const one = make('one'); export const reconcile = () => ({ costUsd: 1 });`,
+    }),
+  );
+  expect(reconcile?.({} as never)).toEqual({ costUsd: 1 });
+  expect(
+    (await loadWorkflows(files({ 'w.ts': `${DEFINE}export const one = make('one');` }))).reconcile,
+  ).toBeNull();
+  expect(
+    await problemOf(
+      files({ 'w.ts': `${DEFINE}export const one = make('one');\nexport const reconcile = 'no';` }),
+    ),
+  ).toMatch(/w\.ts:\d+:1: the export reconcile is no function\.$/);
+});
+
 test('schemas, helpers and constants among the exports are left alone', async () => {
   const source = `${DEFINE}
     export const one = make('one');
