@@ -7,6 +7,7 @@ import { keysCommand } from './commands/keys.ts';
 import { listCommand } from './commands/list.ts';
 import { demoCommand, migrateCommand, serveCommand, workCommand } from './commands/processes.ts';
 import { showCommand } from './commands/show.ts';
+import { smokeCommand } from './commands/smoke.ts';
 import { watchCommand } from './commands/watch.ts';
 import { workflowsCommand } from './commands/workflows.ts';
 import { Refusal } from './desk.ts';
@@ -62,6 +63,8 @@ function createProgram(context: Context): Command {
   ]) {
     program.addCommand(make(context));
   }
+  program.commandsGroup('Models:');
+  program.addCommand(smokeCommand(context));
   settle(program, host);
   return program;
 }
