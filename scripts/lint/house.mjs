@@ -65,6 +65,7 @@ const HOUSE = {
       'ai',
       '@ai-sdk/provider',
       '@ai-sdk/openai',
+      '@ai-sdk/openai-compatible',
       '@ai-sdk/anthropic',
       '@standard-schema/spec',
       'zod',

@@ -1,5 +1,8 @@
 /** What the commands need of the process they run in; `src/main` hands it to them. */
 import type { Readable } from 'node:stream';
+import type { JsonValue } from '../domain/json.ts';
+import type { ValidationIssue } from '../domain/record.ts';
+import type { SmokeReport } from '../domain/smoke/report.ts';
 import type { Desk, WorkflowJson } from './desk.ts';
 
 /** Where a command writes, and what it may assume about the reader. */
@@ -51,7 +54,19 @@ export interface Host {
    * @throws Problem where neither can be used
    */
   openDesk(flags: Flags, options: DeskOptions): Promise<Desk>;
+  /** Checks what a file pins for a smoke check; nothing is called. */
+  openSmoke(file: JsonValue): Promise<SmokeOpened>;
 }
+
+export type SmokeOpened =
+  | { ok: false; issues: readonly ValidationIssue[] }
+  | {
+      ok: true;
+      name: string;
+      calls: number;
+      /** Makes the calls; `onCall` gets the report as it stands after each. */
+      run(onCall: (report: SmokeReport) => Promise<void>): Promise<SmokeReport>;
+    };
 
 export interface DeskOptions {
   /** Whether the command makes the store where there is none; reading one would only hide a wrong directory. */

@@ -8,6 +8,7 @@ import { listCommand } from './commands/list.ts';
 import { demoCommand, migrateCommand, serveCommand, workCommand } from './commands/processes.ts';
 import { resolveCommand } from './commands/resolve.ts';
 import { showCommand } from './commands/show.ts';
+import { smokeCommand } from './commands/smoke.ts';
 import { spendingCommand } from './commands/spending.ts';
 import { watchCommand } from './commands/watch.ts';
 import { workflowsCommand } from './commands/workflows.ts';
@@ -66,6 +67,8 @@ function createProgram(context: Context): Command {
   ]) {
     program.addCommand(make(context));
   }
+  program.commandsGroup('Models:');
+  program.addCommand(smokeCommand(context));
   settle(program, host);
   return program;
 }

@@ -32,6 +32,7 @@ export function commandHost(io: Io, command: string): Host {
     migrationSql,
     workflows,
     openDesk,
+    openSmoke: async (file) => (await import('./smoke.ts')).openSmoke(file),
   };
 }
 
