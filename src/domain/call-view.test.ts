@@ -142,8 +142,8 @@ describe('the answers', () => {
     const spending = { limit: 25 * CENT, spent: 2 * CENT, reserved: 10 * CENT };
     const { tried, decision } = answersOf(job({ calls, spending }));
     expect(tried).toBe(
-      '1 attempt: attempt 1 is under way. 4 calls to models (1 answered by stored responses) cost $0.02 of the $0.25 ' +
-        'that it may. What the calls 3, 4 cost is not known: $0.10 are held for it.',
+      '1 attempt: attempt 1 is under way. Its 4 calls to models (1 answered by stored responses) cost $0.02, ' +
+        'of at most $0.25. What the calls 3, 4 cost is not known: $0.10 are held for it.',
     );
     expect(decision).toBe(
       'None: the queue goes on by itself. Find out what the calls 3, 4 cost and settle it: until then $0.10 count as spent.',
@@ -154,7 +154,7 @@ describe('the answers', () => {
     const open = call({ end: null, billing: null, cost: null, response: null });
     const { tried, decision } = answersOf(job({ calls: [open] }));
     expect(tried).toBe(
-      '1 attempt: attempt 1 is under way. 1 call to models cost $0.00, and $0.05 are held for 1 under way.',
+      '1 attempt: attempt 1 is under way. Its call to models cost $0.00, and $0.05 are held for 1 under way.',
     );
     expect(decision).toBe('None: the queue goes on by itself.');
   });
@@ -162,13 +162,15 @@ describe('the answers', () => {
   test('name the limit that stopped a job, and the way on', () => {
     const spending = { limit: 25 * CENT, spent: 24 * CENT, reserved: 0 };
     expect(answersOf(stopped(LIMIT_RULES.job, { spending })).decision).toBe(
-      "The job's own limit, $0.25, stopped it: $0.24 are spent and $0.00 held. Raise the limit and replay it, or give it up? " +
+      "The job's own limit, $0.25, has no room for the next call: $0.24 are spent and $0.00 held. Raise the limit and replay it, or give it up? " +
         '(decision dec_1_1)',
     );
     const said = (rule: string) => answersOf(stopped(rule)).decision;
-    expect(said(LIMIT_RULES.workflow)).toMatch(/^What demo may cost in a day stopped it\. Raise the limit/);
+    expect(said(LIMIT_RULES.workflow)).toMatch(
+      /^What demo may cost in a day has no room for the next call\. Raise the limit/,
+    );
     expect(said(LIMIT_RULES.day)).toMatch(
-      /^What all workflows together may cost in a day stopped it\. Raise/,
+      /^What all workflows together may cost in a day has no room for the next call\. Raise/,
     );
     expect(said(NO_PRICE)).toMatch(/^There is no price for the model: put one into the price file/);
     expect(said('models-v1/quota')).toMatch(

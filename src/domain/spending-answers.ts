@@ -14,8 +14,9 @@ export function spentSoFar({ calls, spending }: Job): string {
   if (calls.length === 0) return '';
   const reused = calls.filter(({ reusedFrom }) => reusedFrom !== null).length;
   const answered = reused === 0 ? '' : ` (${reused} answered by stored responses)`;
-  const limit = spending.limit === null ? '' : ` of the ${dollars(spending.limit)} that it may`;
-  const cost = `${number(calls.length, 'call')} to models${answered} cost ${dollars(spending.spent)}${limit}`;
+  const limit = spending.limit === null ? '' : `, of at most ${dollars(spending.limit)}`;
+  const made = calls.length === 1 ? 'call' : `${calls.length} calls`;
+  const cost = `Its ${made} to models${answered} cost ${dollars(spending.spent)}${limit}`;
   return ` ${cost}${underWay(calls)}.${doubt(calls)}`;
 }
 
@@ -44,12 +45,12 @@ export function whatStoppedIt({ errors, spending, workflow }: Job): string {
     case 'job': {
       const limit = spending.limit === null ? '' : `, ${dollars(spending.limit)},`;
       const used = `${dollars(spending.spent)} are spent and ${dollars(spending.reserved)} held`;
-      return `The job's own limit${limit} stopped it: ${used}. `;
+      return `The job's own limit${limit} has no room for the next call: ${used}. `;
     }
     case 'workflow':
-      return `What ${workflow} may cost in a day stopped it. `;
+      return `What ${workflow} may cost in a day has no room for the next call. `;
     case 'day':
-      return 'What all workflows together may cost in a day stopped it. ';
+      return 'What all workflows together may cost in a day has no room for the next call. ';
     case null:
       return STOPPED[rule ?? ''] ?? (rule?.startsWith('models-') === true ? PROVIDER : '');
   }
@@ -75,8 +76,4 @@ function named(calls: readonly ModelCall[]): string {
 
 function held(calls: readonly ModelCall[]): number {
   return calls.reduce((sum, { reserved }) => sum + reserved, 0);
-}
-
-function number(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -76,7 +76,7 @@ describe.each(['local', 'http'])('with the %s desk', (name) => {
       /^ {2}1 +1 +openai\/gpt-5 \(answered by gpt-5-2026-01-01\) +10 > 20 +123 +\$0\.02 +stop$/m,
     );
     expect(stdout).toMatch(/^ {2}2 +1 +openai\/gpt-5 +unknown, \$0\.10 held +cut off$/m);
-    expect(stdout).toMatch(/^Decision +The job's own limit, \$0\.25, stopped it/m);
+    expect(stdout).toMatch(/^Decision +The job's own limit, \$0\.25, has no room for the next call/m);
     expect(stdout).toContain(`claimcheck replay ${id} --raise-limit USD --reason "..."`);
     expect(stdout).toContain(`claimcheck resolve ${id}\n`);
     const out = join(dir, `out-${name}`);

@@ -95,10 +95,10 @@ describe('a job with calls', () => {
     ]);
     const { tried, decision } = record['answers'] as { tried: string; decision: string };
     expect(tried).toContain(
-      '2 calls to models cost $0.02 of the $0.25 that it may. What call 2 cost is not known',
+      'Its 2 calls to models cost $0.02, of at most $0.25. What call 2 cost is not known',
     );
     expect(decision).toMatch(
-      /^The job's own limit, \$0\.25, stopped it: \$0\.02 are spent and \$0\.10 held\. Raise/,
+      /^The job's own limit, \$0\.25, has no room for the next call: \$0\.02 are spent and \$0\.10 held\. Raise/,
     );
   });
 
