@@ -125,6 +125,80 @@ async function waiting(client: Client, count: number): Promise<void> {
   await expect.poll(look, { timeout: 8000 }).toBe(count);
 }
 
+/**
+ * Runs `during` while a transaction of somebody else's is open, in which `sql` was run; it commits when so many wait for it.
+ * @param free accounts that those do not hold meanwhile
+ */
+async function amid<T>(sql: string, count: number, during: () => Promise<T>, free = ''): Promise<T> {
+  return withClient(async (client) => {
+    await client.query('BEGIN');
+    await client.query(sql.replaceAll('claimcheck.', `"${schema}".`));
+    const answer = during();
+    await waiting(client, count);
+    await client.query(
+      `SELECT FROM "${schema}".spending WHERE '${free}' LIKE '%' || scope || '%' FOR UPDATE NOWAIT`,
+    );
+    await client.query('COMMIT');
+    return answer;
+  });
+}
+
+it('a begin counts what others were writing as it came, in each account', async () => {
+  const f = fixtureOf(stores[0]);
+  const claimed = await f.running('ses_1', { spendingLimit: 100 });
+  await begun(f, claimed, { estimate: 1 });
+  const second = opening(claimed, { place: 2, limits: { workflow: 100, day: 100 } });
+  // All take them in one order: nobody holds one who waits for one before it.
+  for (const [scope, later] of [
+    ['day', 'workflow job'],
+    ['workflow', 'job'],
+    ['job', ''],
+  ] as const) {
+    const write = `UPDATE claimcheck.spending SET reserved = reserved + 90 WHERE scope = '${scope}'`;
+    const answer = await amid(write, 1, () => f.store.ledger.begin(second), later);
+    expect(answer).toMatchObject({ outcome: 'over_limit', line: { scope, reserved: 91 } });
+    await withClient((client) =>
+      client.query(`UPDATE "${schema}".spending SET reserved = 1 WHERE scope = '${scope}'`),
+    );
+  }
+});
+
+it("a begin counts what another call of its job held as it made the job's account", async () => {
+  const f = fixtureOf(stores[0]);
+  await begun(f, await f.running('ses_0')); // makes the accounts of the day
+  const claimed = await f.running('ses_1', { spendingLimit: 100 });
+  const make = `INSERT INTO claimcheck.spending (day, scope, name, reserved, calls)
+    VALUES ('', 'job', '${claimed.jobId}', 91, 1)`;
+  const answer = await amid(make, 1, () => f.store.ledger.begin(opening(claimed)));
+  expect(answer).toMatchObject({ outcome: 'over_limit', line: { scope: 'job', reserved: 91 } });
+  expect((await f.store.ledger.limits())[0]?.reserved).toBe(10);
+});
+
+it('a begin that is sent again while the first is on its way is let through by what the first holds', async () => {
+  const f = fixtureOf(stores[0]);
+  const claimed = await f.running('ses_1', { spendingLimit: 20 });
+  await begun(f, claimed);
+  const first = `UPDATE claimcheck.spending SET reserved = reserved + 10, calls = calls + 1;
+    INSERT INTO claimcheck.model_calls (job, n, token, attempt, place, workflow, day, started_at, reserved, opening)
+    SELECT job, 2, token, attempt, 2, workflow, day, started_at, 10, opening FROM claimcheck.model_calls`;
+  const again = await amid(first, 1, () => f.store.ledger.begin(opening(claimed, { place: 2 })));
+  expect(again).toEqual({ outcome: 'begun', n: 2 });
+  expect((await f.job(claimed.jobId)).spending.reserved).toBe(20);
+});
+
+it('of two ends of a call that wait for each other one settles it', async () => {
+  const f = fixtureOf(stores[0]);
+  const claimed = await f.running('ses_1');
+  const n = await begun(f, claimed);
+  const lock = 'SELECT FROM claimcheck.model_calls FOR UPDATE';
+  const both = await amid(lock, 2, () => Promise.all([ended(f, claimed, n), ended(f, claimed, n)]));
+  expect(both).toEqual([true, true]);
+  expect((await f.job(claimed.jobId)).spending).toEqual({ limit: null, spent: 4, reserved: 0 });
+  const next = await begun(f, claimed, { place: 2 });
+  const day = `SELECT FROM claimcheck.spending WHERE scope = 'day' FOR UPDATE`;
+  expect(await amid(day, 1, () => ended(f, claimed, next), 'workflow job')).toBe(true);
+});
+
 it('a reap that comes amid a begin waits for it, and leaves its call unknown and held', async () => {
   const [f, reaper] = stores.map(fixtureOf) as [Fixture, Fixture];
   const first = await f.running('ses_1');
@@ -161,6 +235,19 @@ it('a begin and an end that a reap forestalls hear of it, and hold and settle no
   expect((await f.job(claimed.jobId)).spending).toEqual({ limit: null, spent: 0, reserved: 10 });
 });
 
+/** Of the indexes that may be used. */
+const FIRST_COLUMNS: Readonly<Record<string, string>> = {
+  jobs_id_key: 'id',
+  leases_pkey: 'job',
+  lanes_pkey: 'lane',
+  model_calls_pkey: 'job',
+  model_calls_place: 'job',
+  provider_pauses_pkey: 'provider',
+  spending_pkey: 'number',
+  spending_day_scope_name_key: 'day',
+  spending_limits_by_name: 'scope',
+};
+
 it('neither the begin of a call nor its end reads a table from its start', async () => {
   const connection = new Connection(await databaseUrl(), schema);
   const sql = prepared<Record<'begin' | 'end' | 'settleUnknown', never>>(connection, 'ledger');
@@ -180,7 +267,12 @@ it('neither the begin of a call nor its end reads a table from its start', async
       expect(plan.filter((line) => line.includes('Seq Scan'))).toEqual([]);
       const scans = plan.flatMap((line, index) => (/Index( Only)? Scan/.test(line) ? [index] : []));
       expect(scans.length).toBeGreaterThan(3);
-      for (const index of scans) expect(plan[index + 1], plan[index]).toContain('Index Cond');
+      // On the first column of its index, or else it goes through all of it.
+      for (const index of scans) {
+        const [, of = ''] = / (?:using|on) (\w+)/.exec(plan[index] ?? '') ?? [];
+        const condition = plan.slice(index).find((line) => line.includes('Index Cond'));
+        expect(condition, plan[index]).toMatch(new RegExp(`\\(${FIRST_COLUMNS[of]} = `));
+      }
     }
   });
   await connection.close();
