@@ -1,5 +1,4 @@
 /** The ledger under several processes at once: what its locks keep apart, and what its statements read. */
-import type { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
 import type { ModelCall } from '../../src/domain/model-call.ts';
@@ -11,6 +10,7 @@ import { begun, callOf, ended, opening } from '../../src/testkit/store/calls.ts'
 import { Fixture, TENANT } from '../../src/testkit/store/fixture.ts';
 import { RULES } from '../../src/testkit/store/sqlite.ts';
 import { databaseUrl, dropSchema, newSchema, withClient } from './database.ts';
+import { waitedFor } from './waited-for.ts';
 
 let schema: string;
 let stores: [Store, Store];
@@ -110,22 +110,6 @@ it('begin, end, settle and reap across each other, and every account is the sum 
 });
 
 /**
- * Resolves when so many others wait for this client, or for one who does. Within a transaction the server shows what it
- * showed before, unless told to forget it.
- */
-async function waiting(client: Client, count: number): Promise<void> {
-  const sql = `WITH RECURSIVE waiting (pid) AS (
-    SELECT pg_backend_pid() UNION
-    SELECT a.pid FROM waiting w JOIN pg_stat_activity a ON a.wait_event_type = 'Lock' AND w.pid = ANY (pg_blocking_pids(a.pid))
-  ) SELECT pid FROM waiting WHERE pid <> pg_backend_pid()`;
-  const look = async () => {
-    await client.query('SELECT pg_stat_clear_snapshot()');
-    return (await client.query(sql)).rowCount;
-  };
-  await expect.poll(look, { timeout: 8000 }).toBe(count);
-}
-
-/**
  * Runs `during` while a transaction of somebody else's is open, in which `sql` was run; it commits when so many wait for it.
  * @param free accounts that those do not hold meanwhile
  */
@@ -134,7 +118,7 @@ async function amid<T>(sql: string, count: number, during: () => Promise<T>, fre
     await client.query('BEGIN');
     await client.query(sql.replaceAll('claimcheck.', `"${schema}".`));
     const answer = during();
-    await waiting(client, count);
+    await waitedFor(client, count);
     await client.query(
       `SELECT FROM "${schema}".spending WHERE '${free}' LIKE '%' || scope || '%' FOR UPDATE NOWAIT`,
     );
@@ -207,9 +191,9 @@ it('a reap that comes amid a begin waits for it, and leaves its call unknown and
     await client.query('BEGIN');
     await client.query(`SELECT FROM "${schema}".spending FOR UPDATE`);
     const beginning = f.store.ledger.begin(opening(first, { place: 2 }));
-    await waiting(client, 1);
+    await waitedFor(client, 1);
     const reaping = reaper.jobs.reapSession({ session: 'ses_1' });
-    await waiting(client, 2);
+    await waitedFor(client, 2);
     await client.query('COMMIT');
     expect((await reaping).map((moved) => moved.event)).toEqual(['requeued_after_restart']);
     return beginning;
@@ -227,7 +211,7 @@ it('a begin and an end that a reap forestalls hear of it, and hold and settle no
     await client.query('BEGIN');
     await client.query(`DELETE FROM "${schema}".leases`);
     const both = [f.store.ledger.begin(opening(claimed, { place: 2 })), ended(f, claimed, n)];
-    await waiting(client, 2);
+    await waitedFor(client, 2);
     await client.query('COMMIT');
     return Promise.all(both);
   });

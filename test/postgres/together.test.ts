@@ -1,5 +1,4 @@
 /** Several stores on one schema, as processes on several machines would have them, all busy at the same time. */
-import type { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/domain/decide.ts';
 import type { ClaimedJob, Moved } from '../../src/ports/job-store.ts';
@@ -21,6 +20,7 @@ import {
 } from '../../src/testkit/store/fixture.ts';
 import { RULES } from '../../src/testkit/store/sqlite.ts';
 import { databaseUrl, dropSchema, newSchema, withClient } from './database.ts';
+import { waitedFor } from './waited-for.ts';
 
 let schema: string;
 let stores: Store[];
@@ -170,9 +170,9 @@ it('a session that is reaped amid its claim loses what it gets there', async () 
     await client.query(`INSERT INTO "${schema}".leases (job, token, since, hard_stop, attempt, session, worker)
       SELECT number, 0, 0, 0, 1, 'ses_0', 'w' FROM "${schema}".jobs`);
     const claiming = f.claim('ses_1');
-    await expect.poll(() => waiting(client)).toBe(1);
+    await waitedFor(client, 1);
     const reaping = reaper.jobs.reapSession({ session: 'ses_1' });
-    await expect.poll(() => waiting(client)).toBe(2);
+    await waitedFor(client, 2);
     await client.query('ROLLBACK');
     return { claim: await claiming, reaped: await reaping };
   });
@@ -188,18 +188,13 @@ it('a claim that a reaper forestalls hears of it and leaves the job where it was
     await client.query('BEGIN');
     await client.query(`UPDATE "${schema}".sessions SET reaped_at = 1`);
     const claiming = f.claim('ses_1');
-    await expect.poll(() => waiting(client)).toBe(1);
+    await waitedFor(client, 1);
     await client.query('COMMIT');
     return claiming;
   });
   expect([claim.lost, claim.jobs]).toEqual([true, []]);
   expect((await f.claimOne('ses_2')).jobId).toBe(jobId);
 });
-
-async function waiting(client: Client): Promise<number> {
-  const sql = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".%'`;
-  return (await client.query(sql)).rowCount ?? 0;
-}
 
 describe('a move that was decided on what is no longer so', () => {
   async function decided(jobId: string, command: Command) {
