@@ -47,7 +47,13 @@ async function serve({ url, keys, posters, polled, streamed, warmMs, ms }) {
   /** @type {number[]} */
   const tookMs = [];
   const state = { counting: false, stopping: false, unexpected: 0 };
-  const loops = requests.map((one) => askAgainAndAgain(to, one, { state, tookMs }));
+  /** @type {Promise<void>[]} */
+  const loops = [];
+  await inTurns(requests, async (one) => {
+    const socket = connect(to).setNoDelay(true);
+    await once(socket, 'connect');
+    loops.push(askAgainAndAgain(socket, one, { state, tookMs }));
+  });
   await sleep(warmMs);
   state.counting = true;
   const fromMs = nowMs();
@@ -61,15 +67,13 @@ async function serve({ url, keys, posters, polled, streamed, warmMs, ms }) {
 }
 
 /**
- * One connection that sends the request, waits for the whole answer and sends it again.
+ * Sends the request over one connection, waits for the whole answer and sends it again.
  *
- * @param {{ host: string, port: number }} to
+ * @param {import('node:net').Socket} socket
  * @param {string} request
  * @param {{ state: { counting: boolean, stopping: boolean, unexpected: number }, tookMs: number[] }} counted
  */
-async function askAgainAndAgain(to, request, { state, tookMs }) {
-  const socket = connect(to).setNoDelay(true);
-  await once(socket, 'connect');
+async function askAgainAndAgain(socket, request, { state, tookMs }) {
   await new Promise((resolve, reject) => {
     let sentMs = nowMs();
     let text = '';

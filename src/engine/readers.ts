@@ -26,7 +26,7 @@ function isTerminal(status: Status): boolean {
 type Readers = Pick<EngineApi, 'status' | 'waitForChange' | 'job' | 'list'>;
 
 export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
-  const watch = createWatch({ clock, wakeups });
+  const watch = createWatch({ store, clock, wakeups });
   // who asks while one look is under way shares the next
   const look = groupCommit((asked: { tenant: string; jobId: string }[]) => store.statuses(asked), {
     maxWeight: LOOK_JOBS,
@@ -48,17 +48,16 @@ export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
 
     async waitForChange(caller, jobId, { seq, waitMs, signal }) {
       const end = clock.monotonicMs() + waitMs;
-      const pause = createPause(clock);
-      const stopWatching = watch.add(jobId, pause);
+      const watcher = { tenant: caller.tenant, jobId, pause: createPause(clock), seq };
+      const stopWatching = watch.add(watcher);
       try {
-        let known = seq;
         for (;;) {
           const view = await status(caller, jobId);
           const leftMs = end - clock.monotonicMs();
           if (!view.ok || isTerminal(view.value.status) || leftMs <= 0 || signal.aborted) return view;
-          known ??= view.value.seq;
-          if (view.value.seq !== known) return view;
-          await pause.wait(leftMs, signal);
+          watcher.seq ??= view.value.seq;
+          if (view.value.seq !== watcher.seq) return view;
+          await watcher.pause.wait(leftMs, signal);
         }
       } finally {
         stopWatching();

@@ -17,13 +17,10 @@ export class BodyRefused extends Error {
 }
 
 export async function readJsonBody(c: Ctx, { limits, clock }: Surface): Promise<Parsed<JsonValue>> {
-  const refusal = wrongType(c.req.header('content-type')) ?? encoded(c);
+  const refusal = wrongType(c.header('content-type')) ?? encoded(c);
   if (refusal !== null) return refusal;
   try {
-    const chunks = bodyChunks(c, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, clock });
-    const parts: Uint8Array[] = [];
-    for await (const chunk of chunks) parts.push(chunk);
-    const read = readJson(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts));
+    const read = readJson(await wholeBody(c, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, clock }));
     return read.ok ? read : invalidRequest([read.issue]);
   } catch (error) {
     if (error instanceof BodyRefused) return error.problem;
@@ -31,14 +28,26 @@ export async function readJsonBody(c: Ctx, { limits, clock }: Surface): Promise<
   }
 }
 
+/** A small body mostly came together with its head: then there is nothing to wait for. */
+async function wholeBody(c: Ctx, limits: ChunkLimits): Promise<Uint8Array> {
+  const incoming = c.socket?.incoming;
+  if (incoming?.complete === true && incoming.readableLength <= limits.maxBytes) {
+    return (incoming.read() as Uint8Array | null) ?? NO_BYTES;
+  }
+  const parts: Uint8Array[] = [];
+  for await (const chunk of bodyChunks(c, limits)) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
 /** Compressed bodies are refused, so a small one cannot grow. */
 export function encoded(c: Ctx): Problem | null {
-  const encoding = c.req.header('content-encoding')?.trim().toLowerCase() ?? 'identity';
+  const encoding = c.header('content-encoding')?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity' || encoding === '') return null;
   return closing(problem('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.'));
 }
 
 function wrongType(contentType: string | undefined): Problem | null {
+  if (contentType === 'application/json') return null;
   const [media = '', ...parameters] = (contentType ?? '')
     .toLowerCase()
     .split(';')
@@ -68,8 +77,8 @@ const MIN_BYTES_PER_S = 1024;
  */
 export async function* bodyChunks(c: Ctx, limits: ChunkLimits): AsyncGenerator<Uint8Array> {
   const { maxBytes, totalMs, idleMs = Infinity, clock } = limits;
-  if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  c.env.sendContinue?.();
+  if (Number(c.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  c.socket?.sendContinue?.();
   const end = clock.monotonicMs() + (totalMs ?? Infinity);
   const body = open(c);
   let bytes = 0;
@@ -97,16 +106,20 @@ interface OpenBody {
 }
 
 function open(c: Ctx): OpenBody {
-  if (c.env.body !== undefined) {
-    const chunks = c.env.body.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array, Uint8Array>;
+  if (c.socket !== null) {
+    const chunks = c.socket.incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<
+      Uint8Array,
+      Uint8Array
+    >;
     return { read: () => chunks.next(), release: () => void chunks.return?.().catch(() => undefined) };
   }
-  const reader = c.req.raw.body?.getReader();
+  const reader = c.stream?.getReader();
   if (reader === undefined) return { read: async () => NOTHING_MORE, release() {} };
   return { read: () => reader.read() as ReturnType<OpenBody['read']>, release: () => reader.releaseLock() };
 }
 
-const NOTHING_MORE = { done: true, value: new Uint8Array() };
+const NO_BYTES = new Uint8Array();
+const NOTHING_MORE = { done: true, value: NO_BYTES };
 
 function tooLarge(maxBytes: number): BodyRefused {
   return new BodyRefused(closing(problem('too_large', `The body is larger than ${maxBytes} bytes.`)));

@@ -45,7 +45,7 @@ const revoke = endpoint({
   async handle({ caller, id }, { engine }) {
     const revoked = await engine.revokeKey(caller, id);
     return revoked
-      ? new Response(null, { status: 204 })
+      ? { status: 204, headers: {}, body: null }
       : problem('not_found', 'There is no such key, or it was revoked before.');
   },
 });

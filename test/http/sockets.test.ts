@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bindings } from '../../src/http/endpoint.ts';
+import type { Ctx, Reply } from '../../src/http/endpoint.ts';
 import { PortTakenError, listen } from '../../src/http/listen.ts';
 import type { Listening } from '../../src/http/listen.ts';
 import { KEY, deferred, openApi } from './harness.ts';
@@ -34,6 +34,11 @@ async function say(
   andThen(socket);
   await new Promise((resolve) => socket.once('close', resolve));
   return heard;
+}
+
+/** An answer of an app that is not ours. */
+function reply(body: string): Reply {
+  return { status: 200, headers: {}, body };
 }
 
 /** Sends these bytes again and again until the connection is closed. */
@@ -259,12 +264,12 @@ describe('a request', () => {
     const idleTimeoutMs = 600;
     const gone = deferred();
     const app = {
-      fetch({ url, signal }: Request) {
-        if (url.endsWith('/waits')) {
-          return new Promise<Response>((resolve) => setTimeout(() => resolve(new Response('here')), 450));
+      answer({ path, signal }: Ctx) {
+        if (path === '/waits') {
+          return new Promise<Reply>((resolve) => setTimeout(() => resolve(reply('here')), 450));
         }
         signal.addEventListener('abort', () => gone.resolve());
-        return new Promise<Response>(() => {});
+        return new Promise<Reply>(() => {});
       },
     };
     const listening = await listen({ app, host: '127.0.0.1', port: 0, sockets: { idleTimeoutMs } });
@@ -280,9 +285,9 @@ describe('a request', () => {
     const idleTimeoutMs = 1500;
     const cut = deferred();
     const app = {
-      fetch(_: Request, { outgoing }: Bindings) {
-        outgoing?.once('close', () => cut.resolve());
-        return new Response(new Uint8Array(50_000_000)); // more than any buffer on the way takes
+      async answer({ socket }: Ctx) {
+        socket?.outgoing.once('close', () => cut.resolve());
+        return reply('x'.repeat(50_000_000)); // more than any buffer on the way takes
       },
     };
     const listening = await listen({ app, host: '127.0.0.1', port: 0, sockets: { idleTimeoutMs } });
@@ -329,7 +334,8 @@ describe('a request', () => {
 
 describe('listen', () => {
   it('says in a sentence that a port is taken', async () => {
-    const taken = listen({ app: { fetch: () => new Response() }, host: '127.0.0.1', port: server.port });
+    const app = { answer: async () => reply('') };
+    const taken = listen({ app, host: '127.0.0.1', port: server.port });
     await expect(taken).rejects.toBeInstanceOf(PortTakenError);
     await expect(taken).rejects.toThrow(
       `Port ${server.port} on 127.0.0.1 is taken by another program; stop it, or choose another port.`,
@@ -346,13 +352,19 @@ describe('listen', () => {
   });
 
   it('closes in bounded time although a request does not end', async () => {
+    const arrived = deferred();
+    const answer = () => {
+      arrived.resolve();
+      return new Promise<Reply>(() => {});
+    };
     const stuck = await listen({
-      app: { fetch: () => new Promise<Response>(() => {}) },
+      app: { answer },
       host: '127.0.0.1',
       port: 0,
       sockets: { closeTimeoutMs: 100 },
     });
     const asked = fetch(stuck.url).catch(() => 'cut');
+    await arrived.promise;
     const socket = createConnection(stuck.port, '127.0.0.1').on('error', () => {});
     await new Promise((resolve) => socket.once('connect', resolve));
     await stuck.close();
