@@ -17,12 +17,20 @@ export function createAnswering(table: readonly Endpoint[], surface: Surface): A
   return async (c) => {
     const started = clock.monotonicMs();
     c.requestId = nextId();
-    const { status, headers, body } = await run(c);
+    const reply = await run(c);
+    complete(reply.headers, c.requestId);
     const ms = Math.round(clock.monotonicMs() - started);
     const { requestId, method, route, caller } = c;
+    const { status } = reply;
     log.debug({ request_id: requestId, method, route, status, ms, key: caller?.actor ?? null }, 'request');
-    return { status, headers: { ...SAFETY_HEADERS, ...headers, 'x-request-id': requestId }, body };
+    return reply;
   };
+}
+
+/** Puts in what every answer has and this one does not say itself. */
+function complete(headers: Reply['headers'], requestId: string): void {
+  headers['x-request-id'] = requestId;
+  for (const [name, value] of SAFETY_HEADERS) headers[name] ??= value;
 }
 
 function requestIds(): () => string {
@@ -70,7 +78,7 @@ interface Found {
 
 /** The first route of the table that fits the request. */
 function finding(table: readonly Endpoint[]): (c: Ctx) => Found | null {
-  const all = table.map(route);
+  const all = table.map(routeOf);
   return (c) => {
     const method = c.method === 'HEAD' ? 'GET' : c.method;
     for (const { endpoint, method: own, pattern } of all) {
@@ -83,7 +91,7 @@ function finding(table: readonly Endpoint[]): (c: Ctx) => Found | null {
   };
 }
 
-function route(endpoint: Endpoint) {
+function routeOf(endpoint: Endpoint) {
   const text = endpoint.path.replaceAll('.', '\\.').replace(/:(\w+)/g, '(?<$1>[^/]+)');
   return { endpoint, method: endpoint.method.toUpperCase(), pattern: new RegExp(`^${text}$`) };
 }
@@ -108,7 +116,7 @@ function noSuchAddress(table: readonly Endpoint[], c: Ctx): Problem | Reply {
   if (c.method === 'OPTIONS' && c.path === WHOLE_SERVER) {
     return { status: 204, headers: { allow: allowed(table) }, body: null };
   }
-  const near = table.find((endpoint) => route(endpoint).pattern.test(c.path));
+  const near = table.find((endpoint) => routeOf(endpoint).pattern.test(c.path));
   if (near === undefined) return problem('not_found', 'There is nothing at this address.');
   c.route = near.path;
   const allow = allowed(table.filter(({ path }) => path === near.path));

@@ -60,8 +60,8 @@ export abstract class Ctx {
 /** What a request is answered with. */
 export interface Reply {
   status: number;
-  /** By their names in small letters. */
-  headers: Readonly<Record<string, string>>;
+  /** By their names in small letters; an object of this reply alone. */
+  headers: Record<string, string>;
   body: string | ReadableStream<Uint8Array> | null;
 }
 
@@ -227,10 +227,9 @@ async function checkBody<Body extends z.ZodType>(
   return read.ok ? check(schema, read.value) : read;
 }
 
+/** @param headers of this answer alone: it gets the others put in, which is several times faster than a copy */
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Reply {
-  return {
-    status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
-    body: JSON.stringify(value),
-  };
+  headers['content-type'] = 'application/json';
+  headers['cache-control'] ??= 'no-store';
+  return { status, headers, body: JSON.stringify(value) };
 }

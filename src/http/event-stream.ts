@@ -42,7 +42,7 @@ export function streamEvents(
   after: number,
 ): Reply | Problem {
   const { c, caller } = asked;
-  if (c.method === 'HEAD') return { status: 200, headers: HEADERS, body: null };
+  if (c.method === 'HEAD') return { status: 200, headers: { ...HEADERS }, body: null };
   const { openStreams, streams } = surface;
   if ((openStreams.get(caller.actor) ?? 0) >= streams.perKey) {
     return problem(
@@ -50,7 +50,7 @@ export function streamEvents(
       `This key has ${streams.perKey} event streams open, which is all it may have.`,
     );
   }
-  return { status: 200, headers: HEADERS, body: new EventFeed(asked, surface, job, after).stream };
+  return { status: 200, headers: { ...HEADERS }, body: new EventFeed(asked, surface, job, after).stream };
 }
 
 class EventFeed {

@@ -9,12 +9,12 @@ import type { Problem } from './problems.ts';
 export const LINGER_MS = 500;
 
 /** On every answer that says nothing else. */
-export const SAFETY_HEADERS: Readonly<Record<string, string>> = {
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-};
+export const SAFETY_HEADERS: readonly (readonly [string, string])[] = [
+  ['x-content-type-options', 'nosniff'],
+  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['referrer-policy', 'no-referrer'],
+  ['cross-origin-resource-policy', 'same-origin'],
+];
 
 export function respond({ socket }: Ctx, { clock }: Pick<Surface, 'clock'>, refusal: Problem): Reply {
   const text = JSON.stringify(problemJson(refusal));

@@ -40,7 +40,7 @@ function bytesOf(refusal: Problem): string {
 
 /** For answers that do not pass through the app, which adds the headers of safety itself. */
 function allHeaders(refusal: Problem): Record<string, string> {
-  return { ...SAFETY_HEADERS, ...problemHeaders(refusal) };
+  return { ...Object.fromEntries(SAFETY_HEADERS), ...problemHeaders(refusal) };
 }
 
 export function replyOf(refusal: Problem): Reply {

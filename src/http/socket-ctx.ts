@@ -70,7 +70,8 @@ export function send({ status, headers, body }: Reply, { outgoing, incoming }: O
     return;
   }
   if (typeof body === 'string') {
-    outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+    headers['content-length'] = String(Buffer.byteLength(body));
+    outgoing.writeHead(status, headers).end(body);
     return;
   }
   outgoing.writeHead(status, headers);
