@@ -6,8 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { startBare, startOurs } from '../http/servers.mjs';
-import { nowMs } from '../lib/clock.mjs';
-import { watchCpu } from '../lib/processes.mjs';
+import { treeCpuMs } from '../lib/processes.mjs';
 import { track } from '../lib/started.mjs';
 
 /** @import { Ground } from '../lib/places.mjs' */
@@ -28,37 +27,43 @@ export async function overHttp({ place }, which, { kind, clients, warmMs, ms }) 
   try {
     const ids = kind === 'get' ? await handIn(url, keys[0] ?? '', clients) : [];
     const posters = kind === 'post' ? clients : 0;
-    const cpu = watchCpu(pid);
-    const fromMs = nowMs();
-    const served = await serve({ url, keys, posters, polled: ids, streamed: ids, warmMs, ms });
-    cpu.stop();
+    const { served, cpuMs } = await serve(
+      { url, keys, posters, polled: ids, streamed: ids, warmMs, ms },
+      pid,
+    );
     if (served.unexpected > 0) throw new Error(`${served.unexpected} answers were not what was asked for`);
-    const cpuMs = cpu.between(fromMs, nowMs());
     return {
       'requests/s': served.requests / served.seconds,
       'p50 ms': served.p50,
       'p99 ms': served.p99,
-      'server cpu s': cpuMs === null ? null : cpuMs / 1000,
+      'server cpu us/request': cpuMs === null ? null : (1000 * cpuMs) / served.requests,
     };
   } finally {
     await stop();
   }
 }
 
-/** @param {Load} load @returns {Promise<Served>} */
-async function serve(load) {
+/**
+ * @param {Load} load
+ * @param {number} pid of the server, whose processor time is taken while answers are counted
+ * @returns {Promise<{ served: Served, cpuMs: number | null }>}
+ */
+async function serve(load, pid) {
   const child = track(fork(LOAD, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
-  const answer = once(child, 'message');
+  const counting = once(child, 'message');
   child.send(load);
   const ended = once(child, 'exit').then(() => [
     { error: 'the clients of the HTTP case ended by themselves' },
   ]);
-  const [{ result, error }] = /** @type {[{ result?: Served, error?: string }]} */ (
-    await Promise.race([answer, ended])
-  );
+  const next = (/** @type {Promise<unknown[]>} */ message) =>
+    /** @type {Promise<[{ result?: Served, error?: string }]>} */ (Promise.race([message, ended]));
+  let [said] = await next(counting);
+  const fromMs = treeCpuMs(pid);
+  if (said.error === undefined) [said] = await next(once(child, 'message'));
+  const toMs = treeCpuMs(pid);
   child.kill('SIGKILL');
-  if (result === undefined) throw new Error(error);
-  return result;
+  if (said.result === undefined) throw new Error(said.error);
+  return { served: said.result, cpuMs: fromMs === null || toMs === null ? null : toMs - fromMs };
 }
 
 /**

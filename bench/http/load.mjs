@@ -56,6 +56,7 @@ async function serve({ url, keys, posters, polled, streamed, warmMs, ms }) {
   });
   await sleep(warmMs);
   state.counting = true;
+  process.send?.({ counting: true });
   const fromMs = nowMs();
   await sleep(ms);
   const seconds = (nowMs() - fromMs) / 1000;

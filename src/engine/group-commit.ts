@@ -16,6 +16,8 @@ interface GroupCommitOptions<Item> {
   maxWeight: number;
   /** Of all items that wait for their commit to begin; beyond it they are refused as unavailable. Unbounded by default. */
   maxWaiting?: number;
+  /** With so many items that wait it begins at once, not at the end of the turn: what many callers hold until then is dear to keep. */
+  enough?: number;
   /** 1 by default. */
   weigh?: (item: Item) => number;
 }
@@ -24,10 +26,11 @@ export function groupCommit<Item, Result>(
   commit: (items: Item[]) => Promise<Result[]>,
   options: GroupCommitOptions<Item>,
 ): (item: Item) => Promise<Result> {
-  const { maxWeight, maxWaiting = Number.POSITIVE_INFINITY, weigh = () => 1 } = options;
+  const { maxWeight, maxWaiting = Infinity, enough = Infinity, weigh = () => 1 } = options;
   const waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
   let waitingWeight = 0;
   let underway = false;
+  let awaitsTurn = false;
 
   /** At least one item, and as many more as the weight allows. */
   function takeBatch() {
@@ -57,8 +60,20 @@ export function groupCommit<Item, Result>(
   }
 
   async function drain(): Promise<void> {
+    if (underway) return;
+    underway = true;
     while (waiting.length > 0) await write(takeBatch());
     underway = false;
+  }
+
+  /** Callers of the same turn of the event loop share the first commit too. */
+  function drainAfterTurn(): void {
+    if (underway || awaitsTurn) return;
+    awaitsTurn = true;
+    setImmediate(() => {
+      awaitsTurn = false;
+      void drain();
+    });
   }
 
   return (item) =>
@@ -68,8 +83,7 @@ export function groupCommit<Item, Result>(
         return reject(new StoreUnavailableError('more waits to be written than the store takes'));
       waiting.push({ item, resolve, reject });
       waitingWeight += weight;
-      if (underway) return;
-      underway = true;
-      setImmediate(() => void drain()); // callers of the same turn of the event loop share the first commit too
+      if (waiting.length >= enough) void drain();
+      else drainAfterTurn();
     });
 }

@@ -14,6 +14,7 @@ const CHECK_LENGTH = 6;
 const FORM = /^ck_([0-9a-hjkmnp-tv-z]{10})_([0-9a-hjkmnp-tv-z]{26})([0-9a-hjkmnp-tv-z]{6})$/;
 
 const LOOK_KEYS = 1000;
+const ENOUGH_KEYS = 50;
 const KEPT_TOKENS = 1000;
 
 type Keys = Pick<EngineApi, 'authenticate' | 'createKey' | 'listKeys' | 'revokeKey'>;
@@ -32,7 +33,7 @@ export function createKeys(deps: { keys: KeyStore; bootstrapKey: string | null; 
       const found = new Map(looked);
       return ids.map((id) => found.get(id) ?? null);
     },
-    { maxWeight: LOOK_KEYS },
+    { maxWeight: LOOK_KEYS, enough: ENOUGH_KEYS },
   );
 
   return {

@@ -16,6 +16,7 @@ interface ReaderDeps {
 }
 
 const LOOK_JOBS = 500;
+const ENOUGH_JOBS = 50;
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 500;
 
@@ -30,6 +31,7 @@ export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
   // who asks while one look is under way shares the next
   const look = groupCommit((asked: { tenant: string; jobId: string }[]) => store.statuses(asked), {
     maxWeight: LOOK_JOBS,
+    enough: ENOUGH_JOBS,
   });
 
   async function status({ tenant }: Caller, jobId: string): Promise<Result<StatusView>> {
