@@ -19,16 +19,16 @@ const CALLERS = 50;
 /**
  * @param {Ground} ground
  * @param {'ours' | 'bare'} which
- * @param {{ kind: 'post' | 'get', warmMs: number, ms: number, clients: number }} options
+ * @param {{ kind: 'post' | 'get', warm: number, ms: number, clients: number }} options
  * @returns {Promise<Numbers>}
  */
-export async function overHttp({ place }, which, { kind, clients, warmMs, ms }) {
+export async function overHttp({ place }, which, { kind, clients, warm, ms }) {
   const { url, keys, pid, stop } = await (which === 'ours' ? startOurs(place) : startBare());
   try {
     const ids = kind === 'get' ? await handIn(url, keys[0] ?? '', clients) : [];
     const posters = kind === 'post' ? clients : 0;
     const { served, cpuMs } = await serve(
-      { url, keys, posters, polled: ids, streamed: ids, warmMs, ms },
+      { url, keys, posters, polled: ids, streamed: ids, warm, ms },
       pid,
     );
     if (served.unexpected > 0) throw new Error(`${served.unexpected} answers were not what was asked for`);
