@@ -40,7 +40,7 @@ export const SIZES = {
     latency: { jobs: 100, rounds: 1 },
     inFlight: { jobs: 5000, ms: 5000, rounds: 1 },
     recovery: { rounds: 1, limitMs: 40_000 },
-    http: { warm: 10_000, ms: 2000, rounds: 1 },
+    http: { warm: 10_000, ms: 2000, rounds: 2 },
     history: { finished: 20_000, jobs: 8000, warm: 4000, rounds: 1 },
     held: { ms: 2000, stretch: 8000, jobs: 8000, warm: 4000, rounds: 1 },
   },

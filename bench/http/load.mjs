@@ -52,7 +52,9 @@ async function serve({ url, keys, posters, polled, streamed, warm, ms }) {
   await inTurns(requests, async (one) => {
     const socket = connect(to).setNoDelay(true);
     await once(socket, 'connect');
-    loops.push(askAgainAndAgain(socket, one, { state, tookMs }));
+    await new Promise((resolve) => {
+      loops.push(askAgainAndAgain(socket, one, { state, tookMs, answered: () => resolve(undefined) }));
+    });
   });
   while (state.answers < warm) await sleep(10);
   state.counting = true;
@@ -72,9 +74,9 @@ async function serve({ url, keys, posters, polled, streamed, warm, ms }) {
  *
  * @param {import('node:net').Socket} socket
  * @param {string} request
- * @param {{ state: { answers: number, counting: boolean, stopping: boolean, unexpected: number }, tookMs: number[] }} counted
+ * @param {{ state: { answers: number, counting: boolean, stopping: boolean, unexpected: number }, tookMs: number[], answered: () => void }} counted
  */
-async function askAgainAndAgain(socket, request, { state, tookMs }) {
+async function askAgainAndAgain(socket, request, { state, tookMs, answered }) {
   await new Promise((resolve, reject) => {
     let sentMs = nowMs();
     let text = '';
@@ -82,6 +84,7 @@ async function askAgainAndAgain(socket, request, { state, tookMs }) {
       text += chunk.toString('latin1');
       if (!isWhole(text)) return;
       state.answers += 1;
+      answered();
       if (state.counting) tookMs.push(nowMs() - sentMs);
       if (!text.startsWith('HTTP/1.1 20')) state.unexpected += 1;
       if (state.stopping) return resolve(undefined);
@@ -126,7 +129,7 @@ async function openStream(to, request) {
 }
 
 /**
- * Not all at the same moment: no more connections wait to be accepted than a server takes.
+ * Not all at the same moment: no more connections wait to be accepted than a server takes, or the system drops what they send.
  *
  * @template T
  * @param {readonly T[]} items

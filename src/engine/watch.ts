@@ -8,7 +8,7 @@ import type { JobStore } from '../ports/job-store.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
 import type { Pause } from './pause.ts';
 
-export interface Watcher {
+interface Watcher {
   tenant: string;
   jobId: string;
   pause: Pause;

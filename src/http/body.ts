@@ -40,7 +40,8 @@ async function wholeBody(c: Ctx, limits: WholeLimits): Promise<Uint8Array> {
   if (c.socket !== null) {
     const { incoming, sendContinue } = c.socket;
     // a small body mostly came together with its head: then there is nothing to wait for
-    if (incoming.complete && incoming.readableLength <= limits.maxBytes) return incoming.read() ?? NO_BYTES;
+    if (incoming.complete && incoming.readableLength <= limits.maxBytes)
+      return (incoming.read() as Uint8Array | null) ?? NO_BYTES;
     sendContinue?.();
     return collected(incoming, limits);
   }
@@ -50,7 +51,10 @@ async function wholeBody(c: Ctx, limits: WholeLimits): Promise<Uint8Array> {
 }
 
 /** With listeners of our own: an iterator of the stream takes longer than all else that a small request needs. */
-function collected(incoming: IncomingMessage, { maxBytes, totalMs, clock }: WholeLimits): Promise<Uint8Array> {
+function collected(
+  incoming: IncomingMessage,
+  { maxBytes, totalMs, clock }: WholeLimits,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const parts: Uint8Array[] = [];
     let bytes = 0;

@@ -255,6 +255,27 @@ describe('a request', () => {
     expect(heard).toMatch(/^allow: GET, HEAD, POST, DELETE\r$/im);
   });
 
+  it.each([
+    ['as a proxy would write it', 'GET http://x/healthz', 'Host: x', 200],
+    ['with letters that are encoded', 'GET /he%61lthz', 'Host: x', 200],
+    ['that goes up again', 'GET /keys/../healthz', 'Host: x', 200],
+    ['of a host in capitals and with its port', 'GET /healthz', 'Host: Example.ORG:8484', 200],
+    ['of an IPv6 host', 'GET /healthz', 'Host: [::1]:8484', 200],
+    ['that begins like that of another host', 'GET //x/healthz', 'Host: x', 401],
+    ['of a host with a user', 'GET /healthz', 'Host: me@x', 400],
+    ['of a host with a path', 'GET /healthz', 'Host: x/y', 400],
+    ['of another kind', 'GET ftp://x/healthz', 'Host: x', 400],
+  ])('to an address %s is answered as it should', async (_, line, host, status) => {
+    const heard = await say(`${line} HTTP/1.1\r\n${host}\r\nConnection: close\r\n\r\n`);
+    expect(answered(heard).status).toBe(status);
+  });
+
+  it('with two keys is not taken for one with the first of them', async () => {
+    const second = `Authorization: Bearer ${KEY}\r\nConnection: close\r\n`;
+    const heard = await say(`GET /workflows HTTP/1.1\r\n${HEAD}${second}\r\n`);
+    expect(answered(heard).status).toBe(401);
+  });
+
   it('of HTTP/1.0 needs no host', async () => {
     expect(await say('GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
     expect(await say('OPTIONS * HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 401 /);
