@@ -35,6 +35,7 @@ it('a new key opens, and only its digest is stored', async () => {
 it('a revoked key opens nothing, and is revoked once', async () => {
   const { keys } = await openKeys();
   const { key, view } = await keys.createKey(CALLER, 'ci');
+  expect(await keys.authenticate(key)).not.toBeNull();
   expect(await keys.revokeKey(CALLER, view.id)).toBe(true);
   expect(await keys.authenticate(key)).toBeNull();
   expect(await keys.revokeKey(CALLER, view.id)).toBe(false);

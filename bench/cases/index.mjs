@@ -181,7 +181,7 @@ export const CASES = {
   async http(bench, store) {
     const { http: size } = bench.sizes;
     for (const { name, kind, clients } of [
-      { name: 'POST over HTTP', kind: /** @type {const} */ ('post'), clients: 50 },
+      { name: 'POST over HTTP', kind: /** @type {const} */ ('post'), clients: 200 },
       { name: 'GET status over HTTP', kind: /** @type {const} */ ('get'), clients: 1000 },
     ]) {
       const asked = (/** @type {'ours' | 'bare'} */ which) =>
@@ -193,7 +193,14 @@ export const CASES = {
           rounds: () => size.rounds,
           runners: { [ours(store)]: asked('ours'), 'bare route': asked('bare') },
         },
-        [{ ours: ours(store), peers: [], floor: 'bare route', metrics: ['requests/s', 'p50 ms', 'p99 ms'] }],
+        [
+          {
+            ours: ours(store),
+            peers: [],
+            floor: 'bare route',
+            metrics: ['requests/s', 'server cpu us/request', 'p50 ms', 'p99 ms'],
+          },
+        ],
       );
     }
   },

@@ -77,7 +77,7 @@ const HOUSE = {
     rooms: ['domain', 'engine'],
     types: ['ports'],
     node: true,
-    packages: ['hono', '@hono/node-server', 'zod', '@fastify/busboy', '@standard-schema/spec'],
+    packages: ['hono', 'zod', '@fastify/busboy', '@standard-schema/spec'],
   },
   cli: { rooms: ['domain', 'engine'], types: ['ports'], node: true, packages: ['commander'] },
 

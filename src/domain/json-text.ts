@@ -150,18 +150,24 @@ class Scanner {
 
   /** @returns whether it holds an escape */
   #string(): boolean {
+    const text = this.#text;
     let escaped = false;
-    this.#at += 1;
+    let at = this.#at + 1;
     for (;;) {
-      const code = this.#text.charCodeAt(this.#at);
+      const code = text.charCodeAt(at);
       if (code === QUOTE) break;
       if (code === BACKSLASH) {
         escaped = true;
+        this.#at = at;
         this.#escape();
-      } else if (code >= 0x20) this.#at += 1;
-      else throw this.#malformed(); // a control character, or NaN at the end of the text
+        at = this.#at;
+      } else if (code >= 0x20) at += 1;
+      else {
+        this.#at = at;
+        throw this.#malformed(); // a control character, or NaN at the end of the text
+      }
     }
-    this.#at += 1;
+    this.#at = at + 1;
     return escaped;
   }
 

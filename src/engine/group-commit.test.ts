@@ -34,6 +34,40 @@ it('callers of one turn share a commit, and those who come during it share the n
   expect(await Promise.all(second)).toEqual(['C', 'D', 'E']);
 });
 
+it('begins beside another commit once as many wait as that one holds, and never a third', async () => {
+  const { batches, gates, commit, nextTurn } = gatedCommit();
+  const write = groupCommit(commit, { maxWeight: 100, inFlight: 2 });
+  const written = ['a', 'b'].map(write);
+  await nextTurn();
+  written.push(write('c'));
+  await nextTurn();
+  expect(batches).toEqual([['a', 'b']]);
+  written.push(write('d'));
+  await nextTurn();
+  written.push(...['e', 'f', 'g'].map(write));
+  await nextTurn();
+  expect(batches).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
+  gates[0]?.();
+  await nextTurn();
+  expect(batches.slice(2)).toEqual([['e', 'f', 'g']]);
+  for (const gate of gates) gate();
+  expect(await Promise.all(written)).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G']);
+});
+
+it('begins in the middle of a turn once enough wait', async () => {
+  const { batches, gates, commit, nextTurn } = gatedCommit();
+  const write = groupCommit(commit, { maxWeight: 100, enough: 2 });
+  const written = ['a', 'b', 'c'].map(write);
+  expect(batches).toEqual([['a', 'b']]);
+  gates[0]?.();
+  await nextTurn();
+  gates[1]?.();
+  expect(await Promise.all(written)).toEqual(['A', 'B', 'C']);
+});
+
 it('an item that cannot be written fails alone: the others of its commit are written', async () => {
   const write = groupCommit(
     async (items: string[]) => {

@@ -16,6 +16,10 @@ interface GroupCommitOptions<Item> {
   maxWeight: number;
   /** Of all items that wait for their commit to begin; beyond it they are refused as unavailable. Unbounded by default. */
   maxWaiting?: number;
+  /** With so many items that wait it begins at once, not at the end of the turn: what many callers hold until then is dear to keep. */
+  enough?: number;
+  /** So many commits may be under way at the same time; 1 by default. */
+  inFlight?: number;
   /** 1 by default. */
   weigh?: (item: Item) => number;
 }
@@ -24,10 +28,12 @@ export function groupCommit<Item, Result>(
   commit: (items: Item[]) => Promise<Result[]>,
   options: GroupCommitOptions<Item>,
 ): (item: Item) => Promise<Result> {
-  const { maxWeight, maxWaiting = Number.POSITIVE_INFINITY, weigh = () => 1 } = options;
+  const { maxWeight, maxWaiting = Infinity, enough = Infinity, inFlight = 1, weigh = () => 1 } = options;
   const waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = [];
   let waitingWeight = 0;
-  let underway = false;
+  /** How many items each commit under way holds. */
+  const underway: number[] = [];
+  let awaitsTurn = false;
 
   /** At least one item, and as many more as the weight allows. */
   function takeBatch() {
@@ -57,8 +63,28 @@ export function groupCommit<Item, Result>(
   }
 
   async function drain(): Promise<void> {
-    while (waiting.length > 0) await write(takeBatch());
-    underway = false;
+    while (mayBegin()) {
+      const batch = takeBatch();
+      underway.push(batch.length);
+      await write(batch);
+      underway.splice(underway.indexOf(batch.length), 1);
+    }
+  }
+
+  /** Beside another one a commit begins once as many wait as that one holds: many small ones cost more than they gain. */
+  function mayBegin(): boolean {
+    const { length } = waiting;
+    return length > 0 && underway.length < inFlight && underway.every((size) => length >= size);
+  }
+
+  /** Callers of the same turn of the event loop share the first commit too. */
+  function drainAfterTurn(): void {
+    if (awaitsTurn || !mayBegin()) return;
+    awaitsTurn = true;
+    setImmediate(() => {
+      awaitsTurn = false;
+      void drain();
+    });
   }
 
   return (item) =>
@@ -68,8 +94,7 @@ export function groupCommit<Item, Result>(
         return reject(new StoreUnavailableError('more waits to be written than the store takes'));
       waiting.push({ item, resolve, reject });
       waitingWeight += weight;
-      if (underway) return;
-      underway = true;
-      setImmediate(() => void drain()); // callers of the same turn of the event loop share the first commit too
+      if (waiting.length >= enough) void drain();
+      else drainAfterTurn();
     });
 }

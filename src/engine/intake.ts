@@ -30,6 +30,8 @@ interface IntakeDeps {
 /** What a job takes in memory besides its input, roughly. */
 const JOB_BYTES = 1000;
 const COMMIT_BYTES = 2 * 1024 ** 2;
+/** While a server syncs one, it can work on the next. */
+const COMMITS = 2;
 /** Some seconds of what a store takes; more than that is refused, to be asked for again later. */
 const WAITING_BYTES = 64 * 1024 ** 2;
 const MAX_LABELS = 32;
@@ -40,6 +42,7 @@ export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enq
   const commit = groupCommit((requests: NewRequest[]) => deps.store.enqueue(requests), {
     maxWeight: COMMIT_BYTES,
     maxWaiting: WAITING_BYTES,
+    inFlight: COMMITS,
     weigh: ({ jobs }) => jobs.reduce((bytes, { inputJson }) => bytes + JOB_BYTES + inputJson.length, 0),
   });
 

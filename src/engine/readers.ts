@@ -16,6 +16,7 @@ interface ReaderDeps {
 }
 
 const LOOK_JOBS = 500;
+const ENOUGH_JOBS = 50;
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 500;
 
@@ -26,10 +27,11 @@ function isTerminal(status: Status): boolean {
 type Readers = Pick<EngineApi, 'status' | 'waitForChange' | 'job' | 'list'>;
 
 export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
-  const watch = createWatch({ clock, wakeups });
+  const watch = createWatch({ store, clock, wakeups });
   // who asks while one look is under way shares the next
   const look = groupCommit((asked: { tenant: string; jobId: string }[]) => store.statuses(asked), {
     maxWeight: LOOK_JOBS,
+    enough: ENOUGH_JOBS,
   });
 
   async function status({ tenant }: Caller, jobId: string): Promise<Result<StatusView>> {
@@ -48,17 +50,16 @@ export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
 
     async waitForChange(caller, jobId, { seq, waitMs, signal }) {
       const end = clock.monotonicMs() + waitMs;
-      const pause = createPause(clock);
-      const stopWatching = watch.add(jobId, pause);
+      const watcher = { tenant: caller.tenant, jobId, pause: createPause(clock), seq };
+      const stopWatching = watch.add(watcher);
       try {
-        let known = seq;
         for (;;) {
           const view = await status(caller, jobId);
           const leftMs = end - clock.monotonicMs();
           if (!view.ok || isTerminal(view.value.status) || leftMs <= 0 || signal.aborted) return view;
-          known ??= view.value.seq;
-          if (view.value.seq !== known) return view;
-          await pause.wait(leftMs, signal);
+          watcher.seq ??= view.value.seq;
+          if (view.value.seq !== watcher.seq) return view;
+          await watcher.pause.wait(leftMs, signal);
         }
       } finally {
         stopWatching();

@@ -1,4 +1,5 @@
 /** Reading what a request carries, never more of it than allowed and never for longer. */
+import type { IncomingMessage } from 'node:http';
 import { readJson } from '../domain/json-text.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -17,13 +18,10 @@ export class BodyRefused extends Error {
 }
 
 export async function readJsonBody(c: Ctx, { limits, clock }: Surface): Promise<Parsed<JsonValue>> {
-  const refusal = wrongType(c.req.header('content-type')) ?? encoded(c);
+  const refusal = wrongType(c.header('content-type')) ?? encoded(c);
   if (refusal !== null) return refusal;
   try {
-    const chunks = bodyChunks(c, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, clock });
-    const parts: Uint8Array[] = [];
-    for await (const chunk of chunks) parts.push(chunk);
-    const read = readJson(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts));
+    const read = readJson(await wholeBody(c, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, clock }));
     return read.ok ? read : invalidRequest([read.issue]);
   } catch (error) {
     if (error instanceof BodyRefused) return error.problem;
@@ -31,14 +29,72 @@ export async function readJsonBody(c: Ctx, { limits, clock }: Surface): Promise<
   }
 }
 
+interface WholeLimits {
+  maxBytes: number;
+  totalMs: number;
+  clock: Clock;
+}
+
+async function wholeBody(c: Ctx, limits: WholeLimits): Promise<Uint8Array> {
+  refuseLength(c, limits.maxBytes);
+  if (c.socket !== null) {
+    const { incoming, sendContinue } = c.socket;
+    // a small body mostly came together with its head: then there is nothing to wait for
+    if (incoming.complete && incoming.readableLength <= limits.maxBytes)
+      return (incoming.read() as Uint8Array | null) ?? NO_BYTES;
+    sendContinue?.();
+    return collected(incoming, limits);
+  }
+  const parts: Uint8Array[] = [];
+  for await (const chunk of bodyChunks(c, limits)) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
+/** With listeners of our own: an iterator of the stream takes longer than all else that a small request needs. */
+function collected(
+  incoming: IncomingMessage,
+  { maxBytes, totalMs, clock }: WholeLimits,
+): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    const stopTimer = clock.after(totalMs, () => refuse(tooSlow()));
+    const take = (chunk: Uint8Array) => {
+      bytes += chunk.byteLength;
+      parts.push(chunk);
+      if (bytes > maxBytes) refuse(tooLarge(maxBytes));
+    };
+    const end = () => {
+      leave();
+      resolve(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts));
+    };
+    const breakOff = () => refuse(brokenOff());
+    const refuse = (refusal: BodyRefused) => {
+      leave();
+      incoming.pause(); // who answers reads the rest
+      reject(refusal);
+    };
+    const leave = () => {
+      stopTimer();
+      incoming.off('data', take).off('end', end).off('close', breakOff).off('error', breakOff);
+    };
+    incoming.on('data', take).on('end', end).on('close', breakOff).on('error', breakOff);
+  });
+}
+
+function refuseLength(c: Ctx, maxBytes: number): void {
+  if (Number(c.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+}
+
 /** Compressed bodies are refused, so a small one cannot grow. */
 export function encoded(c: Ctx): Problem | null {
-  const encoding = c.req.header('content-encoding')?.trim().toLowerCase() ?? 'identity';
+  const encoding = c.header('content-encoding')?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity' || encoding === '') return null;
   return closing(problem('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.'));
 }
 
 function wrongType(contentType: string | undefined): Problem | null {
+  if (contentType === 'application/json') return null;
   const [media = '', ...parameters] = (contentType ?? '')
     .toLowerCase()
     .split(';')
@@ -68,8 +124,8 @@ const MIN_BYTES_PER_S = 1024;
  */
 export async function* bodyChunks(c: Ctx, limits: ChunkLimits): AsyncGenerator<Uint8Array> {
   const { maxBytes, totalMs, idleMs = Infinity, clock } = limits;
-  if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  c.env.sendContinue?.();
+  refuseLength(c, maxBytes);
+  c.socket?.sendContinue?.();
   const end = clock.monotonicMs() + (totalMs ?? Infinity);
   const body = open(c);
   let bytes = 0;
@@ -97,31 +153,36 @@ interface OpenBody {
 }
 
 function open(c: Ctx): OpenBody {
-  if (c.env.body !== undefined) {
-    const chunks = c.env.body.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array, Uint8Array>;
+  if (c.socket !== null) {
+    const chunks = c.socket.incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<
+      Uint8Array,
+      Uint8Array
+    >;
     return { read: () => chunks.next(), release: () => void chunks.return?.().catch(() => undefined) };
   }
-  const reader = c.req.raw.body?.getReader();
+  const reader = c.stream?.getReader();
   if (reader === undefined) return { read: async () => NOTHING_MORE, release() {} };
   return { read: () => reader.read() as ReturnType<OpenBody['read']>, release: () => reader.releaseLock() };
 }
 
-const NOTHING_MORE = { done: true, value: new Uint8Array() };
+const NO_BYTES = new Uint8Array();
+const NOTHING_MORE = { done: true, value: NO_BYTES };
 
 function tooLarge(maxBytes: number): BodyRefused {
   return new BodyRefused(closing(problem('too_large', `The body is larger than ${maxBytes} bytes.`)));
 }
 
+function tooSlow(): BodyRefused {
+  return new BodyRefused(closing(problem('request_timeout', 'The body did not arrive in time.')));
+}
+
+function brokenOff(): BodyRefused {
+  return new BodyRefused(closing(problem('invalid_request', 'The connection ended before the body did.')));
+}
+
 function inTime<T>(reading: Promise<T>, waitMs: number, clock: Clock): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = clock.after(Math.max(waitMs, 0), () => {
-      reject(new BodyRefused(closing(problem('request_timeout', 'The body did not arrive in time.'))));
-    });
-    reading
-      .then(resolve, () => {
-        const detail = 'The connection ended before the body did.';
-        reject(new BodyRefused(closing(problem('invalid_request', detail))));
-      })
-      .finally(stop);
+    const stop = clock.after(Math.max(waitMs, 0), () => reject(tooSlow()));
+    reading.then(resolve, () => reject(brokenOff())).finally(stop);
   });
 }

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { OpenedArtifact, Result } from '../engine/api.ts';
 import { contentTag, namesTag, reprDigest } from './conditional.ts';
 import { endpoint } from './endpoint.ts';
-import type { Answer, Asked, Ctx, Endpoint, Surface } from './endpoint.ts';
+import type { Answer, Asked, Ctx, Endpoint, Reply, Surface } from './endpoint.ts';
 import { attachment } from './file-names.ts';
 import type { Problem } from './problems.ts';
 import { EvidenceQuery } from './schemas.ts';
@@ -84,24 +84,23 @@ function download(
   { c }: Asked<unknown, unknown>,
   surface: Surface,
   opened: Result<OpenedArtifact>,
-): Response | Problem {
+): Reply | Problem {
   if (!opened.ok) return opened;
   const { ref, fileName } = opened.value;
   const etag = contentTag(ref.sha256);
   const headers = { etag, 'repr-digest': reprDigest(ref.sha256), 'cache-control': 'private, no-cache' };
-  if (namesTag(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
-  return new Response(
-    pulled(() => opened.value.stream(), c, surface),
-    {
-      headers: {
-        ...headers,
-        'content-type': MEDIA_TYPE.test(ref.mediaType) ? ref.mediaType : 'application/octet-stream',
-        'content-length': String(ref.bytes),
-        'content-disposition': attachment(fileName),
-        'content-security-policy': "sandbox; default-src 'none'",
-      },
+  if (namesTag(c.header('if-none-match'), etag)) return { status: 304, headers, body: null };
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      'content-type': MEDIA_TYPE.test(ref.mediaType) ? ref.mediaType : 'application/octet-stream',
+      'content-length': String(ref.bytes),
+      'content-disposition': attachment(fileName),
+      'content-security-policy': "sandbox; default-src 'none'",
     },
-  );
+    body: pulled(() => opened.value.stream(), c, surface),
+  };
 }
 
 /** Opens the bytes at the first read, and reads on as fast as they are taken. */
@@ -117,12 +116,10 @@ function pulled(open: () => Readable, c: Ctx, { log }: Surface): ReadableStream<
           else controller.enqueue(next.value);
         } catch (error) {
           log.error(
-            { request_id: c.var.requestId, error: error instanceof Error ? error.name : 'unknown' },
+            { request_id: c.requestId, error: error instanceof Error ? error.name : 'unknown' },
             'a download broke off',
           );
-          // the headers are out: only a broken connection can say that the bytes are not all there
-          if (c.env.outgoing === undefined) controller.error(error);
-          else c.env.outgoing.destroy();
+          controller.error(error); // which breaks the connection: the headers are out, and nothing else can tell it
         }
       },
       async cancel() {

@@ -7,7 +7,7 @@
  */
 import { eventsJson } from '../domain/view.ts';
 import type { Job } from '../domain/record.ts';
-import type { Asked, Surface } from './endpoint.ts';
+import type { Asked, Reply, Surface } from './endpoint.ts';
 import { problem } from './problems.ts';
 import type { Parsed, Problem } from './problems.ts';
 
@@ -40,9 +40,9 @@ export function streamEvents(
   surface: Surface,
   job: Job,
   after: number,
-): Response | Problem {
+): Reply | Problem {
   const { c, caller } = asked;
-  if (c.req.method === 'HEAD') return new Response(null, { headers: HEADERS });
+  if (c.method === 'HEAD') return { status: 200, headers: { ...HEADERS }, body: null };
   const { openStreams, streams } = surface;
   if ((openStreams.get(caller.actor) ?? 0) >= streams.perKey) {
     return problem(
@@ -50,7 +50,7 @@ export function streamEvents(
       `This key has ${streams.perKey} event streams open, which is all it may have.`,
     );
   }
-  return new Response(new EventFeed(asked, surface, job, after).stream, { headers: HEADERS });
+  return { status: 200, headers: { ...HEADERS }, body: new EventFeed(asked, surface, job, after).stream };
 }
 
 class EventFeed {
@@ -83,7 +83,7 @@ class EventFeed {
       },
       { highWaterMark: 0 },
     );
-    for (const signal of [asked.c.req.raw.signal, asked.c.env.closing]) {
+    for (const signal of [asked.c.signal, asked.c.socket?.closing]) {
       if (signal?.aborted === true) end();
       else signal?.addEventListener('abort', end, { signal: this.#ended.signal });
     }
@@ -108,7 +108,7 @@ class EventFeed {
         this.#job = job.value;
       }
     } catch (error) {
-      this.#surface.log.debug({ request_id: this.#asked.c.var.requestId }, 'an event stream lost its store');
+      this.#surface.log.debug({ request_id: this.#asked.c.requestId }, 'an event stream lost its store');
       this.#end(error);
     }
   }
@@ -153,7 +153,7 @@ class EventFeed {
     this.#ended.abort();
     this.#stopTimer();
     this.#count(-1);
-    const { outgoing } = this.#asked.c.env;
+    const outgoing = this.#asked.c.socket?.outgoing;
     // an end by mistake must not look like the end of the history; and whoever does not read sees no end at all
     if (error !== undefined || outgoing?.writableNeedDrain === true) outgoing?.destroy();
     try {

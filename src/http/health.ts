@@ -53,9 +53,11 @@ function document(openapi: (surface: Surface) => object): Endpoint {
     },
     handle(_, surface) {
       text ??= JSON.stringify(openapi(surface));
-      return new Response(text, {
+      return {
+        status: 200,
         headers: { 'content-type': 'application/json', 'cache-control': 'no-cache' },
-      });
+        body: text,
+      };
     },
   });
 }

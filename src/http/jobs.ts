@@ -5,7 +5,7 @@ import type { Result } from '../engine/api.ts';
 import * as answers from './answers.ts';
 import { namesTag, statusTag } from './conditional.ts';
 import { endpoint, json, labelFilters } from './endpoint.ts';
-import type { Asked, Ctx, Endpoint, Surface } from './endpoint.ts';
+import type { Asked, Ctx, Endpoint, Reply, Surface } from './endpoint.ts';
 import { lastEventId, streamEvents, wantsEventStream } from './event-stream.ts';
 import { UNAUTHORIZED, problem } from './problems.ts';
 import type { Parsed, Problem } from './problems.ts';
@@ -122,7 +122,7 @@ const status = endpoint({
       'cache-control': 'private, no-cache',
       ...(isOver(view.value) ? {} : { 'retry-after': RETRY_AFTER_S }),
     };
-    if (namesTag(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
+    if (namesTag(c.header('if-none-match'), etag)) return { status: 304, headers, body: null };
     return json(statusJson(view.value), 200, headers);
   },
 });
@@ -136,10 +136,9 @@ async function held(
   const current = await engine.status(caller, id);
   if (!current.ok || isOver(current.value)) return current;
   const { seq } = current.value;
-  const known = c.req.header('if-none-match');
+  const known = c.header('if-none-match');
   if (known !== undefined && !namesTag(known, statusTag(seq))) return current;
-  const { closing } = c.env;
-  const signal = closing === undefined ? c.req.raw.signal : AbortSignal.any([c.req.raw.signal, closing]);
+  const signal = c.socket === null ? c.signal : AbortSignal.any([c.signal, c.socket.closing]);
   const changed = await engine.waitForChange(caller, id, { seq, waitMs, signal });
   const valid = (await engine.authenticate(token)) !== null; // the key may have been revoked meanwhile
   return valid ? changed : UNAUTHORIZED;
@@ -185,11 +184,11 @@ const events = endpoint({
   },
   async handle(asked, surface) {
     const { c, caller, id } = asked;
-    const after = lastEventId(c.req.header('last-event-id'));
+    const after = lastEventId(c.header('last-event-id'));
     if (!after.ok) return after;
     const job = await surface.engine.job(caller, id);
     if (!job.ok) return job;
-    return wantsEventStream(c.req.header('accept'))
+    return wantsEventStream(c.header('accept'))
       ? streamEvents(asked, surface, job.value, after.value)
       : json({ events: eventsJson(job.value.events) }, 200, { vary: 'Accept' });
   },
@@ -281,7 +280,7 @@ export const jobEndpoints: Endpoint[] = [
   workflows,
 ];
 
-function accepted(surface: Surface, jobId: string): Response {
+function accepted(surface: Surface, jobId: string): Reply {
   const ticket = ticketJson(surface, jobId);
   return json(ticket, 202, { location: ticket.status_url });
 }
@@ -296,7 +295,7 @@ function isOver({ status: state }: StatusView): boolean {
 }
 
 function idempotencyKey(c: Ctx): Parsed<string | undefined> {
-  const key = c.req.header('idempotency-key');
+  const key = c.header('idempotency-key');
   if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return { ok: true, value: key };
   return problem('invalid_request', 'An Idempotency-Key has 1 to 255 visible ASCII characters.');
 }

@@ -50,7 +50,7 @@ const revoke = endpoint({
     const revoked = await surface.engine.revokeKey(caller, id);
     if (!revoked) return problem('not_found', 'There is no such key, or it was revoked before.');
     audit(c, surface, { key_id: id }, 'a key was revoked');
-    return new Response(null, { status: 204 });
+    return { status: 204, headers: {}, body: null };
   },
 });
 

@@ -1,16 +1,22 @@
-/** The fetch handler on a socket of this machine, with bounds on what a client may hold and for how long. */
+/** The app on a socket of this machine, with bounds on what a client may hold and for how long. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { getRequestListener } from '@hono/node-server';
-import type { Http2Bindings, HttpBindings } from '@hono/node-server';
-import { WHOLE_SERVER } from './endpoint.ts';
-import type { Bindings } from './endpoint.ts';
-import { PROBLEMS, problem, problemJson } from './problems.ts';
+import type { App } from './app.ts';
+import type { OnSocket } from './endpoint.ts';
 import type { Problem } from './problems.ts';
-import { NO_PROXY, UNKNOWN_EXPECTATION, allHeaders, refuse, unreadableProblem } from './socket-answers.ts';
+import {
+  DEFECT,
+  NO_ADDRESS,
+  NO_PROXY,
+  UNKNOWN_EXPECTATION,
+  refuse,
+  replyOf,
+  unreadableProblem,
+} from './socket-answers.ts';
+import { SocketCtx, addressOf, send } from './socket-ctx.ts';
 import { Underway } from './underway.ts';
 
 export class PortTakenError extends Error {
@@ -55,7 +61,7 @@ export interface Listening {
 }
 
 export interface ListenOptions {
-  app: { fetch(request: Request, env: Bindings): Response | Promise<Response> };
+  app: Pick<App, 'answer'>;
   host: string;
   /** 0 for any that is free. */
   port: number;
@@ -68,21 +74,14 @@ export async function listen({ app, host, port, sockets }: ListenOptions): Promi
   const server = createServer(serverOptions(limits));
   const underway = new Underway(server);
   const { closing } = underway;
-  const answering = (more: (env: Bindings) => Bindings) => {
-    const answer = getRequestListener(
-      (request, env) => app.fetch(request, { ...more(bindings(env)), closing }),
-      { errorHandler: unreadable },
-    );
-    return (incoming: IncomingMessage, outgoing: ServerResponse) => {
-      underway.begin(incoming, outgoing);
-      void answer(addressed(incoming), outgoing);
-    };
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse, asksFirst: boolean) => {
+    underway.begin(incoming, outgoing);
+    // who asks first is told to go on by whoever reads the body, after key and length were looked at
+    const sendContinue = asksFirst ? () => outgoing.writeContinue() : null;
+    void answerOn(app, { incoming, outgoing, closing, sendContinue });
   };
-  server.on(
-    'request',
-    answering((env) => env),
-  );
-  server.on('checkContinue', answering(askedFirst));
+  server.on('request', (incoming, outgoing) => answer(incoming, outgoing, false));
+  server.on('checkContinue', (incoming, outgoing) => answer(incoming, outgoing, true));
   refuseTheRest(server, underway);
   server.maxConnections = limits.maxConnections;
   server.timeout = limits.idleTimeoutMs / 2;
@@ -101,8 +100,9 @@ function serverOptions(limits: SocketLimits) {
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.maxHeaderBytes,
-    // who leaves it out is told so like everybody else: see `unreadable`
+    // who leaves it out is told so like everybody else: see `addressOf`
     requireHostHeader: false,
+    joinDuplicateHeaders: true,
     // how often the two timeouts above are looked at
     connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs, limits.requestTimeoutMs),
   };
@@ -119,31 +119,14 @@ function refuseTheRest(server: Server, underway: Underway): void {
   server.on('checkExpectation', ({ socket }: IncomingMessage) => turnAway(socket, UNKNOWN_EXPECTATION));
 }
 
-/** Two forms of asking without an address: `OPTIONS *`, and HTTP/1.0, which knows no host. */
-function addressed(incoming: IncomingMessage): IncomingMessage {
-  if (incoming.method === 'OPTIONS' && incoming.url === '*') incoming.url = WHOLE_SERVER;
-  if (incoming.httpVersion === '1.0') incoming.headers.host ??= 'localhost';
-  return incoming;
-}
-
-function bindings(env: HttpBindings | Http2Bindings): Bindings {
-  const { incoming, outgoing } = env as HttpBindings; // `createServer` is that of node:http
-  return { body: incoming, outgoing };
-}
-
-/** A client that asks first (Expect: 100-continue) is told to go on by whoever reads its body, after key and length were looked at. */
-function askedFirst(env: Bindings): Bindings {
-  return { ...env, sendContinue: () => env.outgoing?.writeContinue() };
-}
-
-/** A request that is no HTTP request for any handler: no host, or an address that is none. */
-function unreadable(error: unknown): Response {
-  const isRequestError = error instanceof Error && error.name === 'RequestError';
-  const refusal = isRequestError
-    ? problem('invalid_request', 'The request has no valid host or address.')
-    : problem('internal', 'Something went wrong here.');
-  const body = JSON.stringify(problemJson(refusal));
-  return new Response(body, { status: PROBLEMS[refusal.code].status, headers: allHeaders(refusal) });
+async function answerOn(app: Pick<App, 'answer'>, on: OnSocket): Promise<void> {
+  const address = addressOf(on.incoming);
+  try {
+    send(address === null ? replyOf(NO_ADDRESS) : await app.answer(new SocketCtx(address, on)), on);
+  } catch {
+    if (on.outgoing.headersSent) on.outgoing.destroy();
+    else send(replyOf(DEFECT), on);
+  }
 }
 
 async function bind(server: Server, host: string, port: number): Promise<number> {

@@ -1,7 +1,7 @@
-/** Problems as responses. */
+/** Problems as replies. */
 import { finished } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
-import type { Ctx, Surface } from './endpoint.ts';
+import type { Ctx, Reply, Surface } from './endpoint.ts';
 import { PROBLEMS, problemHeaders, problemJson } from './problems.ts';
 import type { Problem } from './problems.ts';
 
@@ -9,19 +9,19 @@ import type { Problem } from './problems.ts';
 export const LINGER_MS = 500;
 
 /** On every answer that says nothing else. */
-export const SAFETY_HEADERS: readonly [string, string][] = [
+export const SAFETY_HEADERS: readonly (readonly [string, string])[] = [
   ['x-content-type-options', 'nosniff'],
   ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
   ['referrer-policy', 'no-referrer'],
   ['cross-origin-resource-policy', 'same-origin'],
 ];
 
-export function respond(c: Ctx, { clock }: Pick<Surface, 'clock'>, refusal: Problem): Response {
+export function respond({ socket }: Ctx, { clock }: Pick<Surface, 'clock'>, refusal: Problem): Reply {
   const text = JSON.stringify(problemJson(refusal));
   const headers = problemHeaders(refusal);
   const { status } = PROBLEMS[refusal.code];
-  const unread = refusal.closes === true ? c.env.body : undefined;
-  if (unread === undefined || unread.readableEnded) return new Response(text, { status, headers });
+  const unread = refusal.closes === true ? socket?.incoming : undefined;
+  if (unread === undefined || unread.readableEnded) return { status, headers, body: text };
   // closing a socket with unread bytes resets it, and a reset can overtake the answer
   const length = String(Buffer.byteLength(text));
   const body = new ReadableStream<Uint8Array>({
@@ -31,7 +31,7 @@ export function respond(c: Ctx, { clock }: Pick<Surface, 'clock'>, refusal: Prob
       controller.close();
     },
   });
-  return new Response(body, { status, headers: { ...headers, 'content-length': length } });
+  return { status, headers: { ...headers, 'content-length': length }, body };
 }
 
 /** Resolves at the end of the body, or when it has been read on for long enough. */

@@ -5,6 +5,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Reply } from './endpoint.ts';
 import { PROBLEMS, closing, problem, problemHeaders, problemJson } from './problems.ts';
 import type { Problem } from './problems.ts';
 import { LINGER_MS, SAFETY_HEADERS } from './respond.ts';
@@ -38,8 +39,13 @@ function bytesOf(refusal: Problem): string {
 }
 
 /** For answers that do not pass through the app, which adds the headers of safety itself. */
-export function allHeaders(refusal: Problem): Record<string, string> {
+function allHeaders(refusal: Problem): Record<string, string> {
   return { ...Object.fromEntries(SAFETY_HEADERS), ...problemHeaders(refusal) };
+}
+
+export function replyOf(refusal: Problem): Reply {
+  const { status } = PROBLEMS[refusal.code];
+  return { status, headers: allHeaders(refusal), body: JSON.stringify(problemJson(refusal)) };
 }
 
 /** What an error of Node's own reading of HTTP is to the client. */
@@ -53,6 +59,11 @@ const UNREADABLE = new Map([
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', problem('too_large', 'The extensions of a chunk are too large.')],
   ['HPE_INVALID_METHOD', problem('invalid_request', 'This is no HTTP/1.1, or its method is not known.')],
 ]);
+
+/** A request that is none for any route. */
+export const NO_ADDRESS: Problem = problem('invalid_request', 'The request has no valid host or address.');
+
+export const DEFECT: Problem = problem('internal', 'Something went wrong here.');
 
 export const NO_PROXY: Problem = {
   ...problem('method_not_allowed', 'This server is no proxy.'),

@@ -64,8 +64,7 @@ const settle = endpoint({
       'storage_full',
     ],
   },
-  async handle({ c, caller, id, body }, surface) {
-    const n = c.req.param('n') ?? '';
+  async handle({ c, caller, id, n, body }, surface) {
     if (!/^[1-9]\d{0,8}$/.test(n)) return problem('not_found', 'The job has no such call.');
     const said = { cost: amount(body.cost_usd), reason: body.reason };
     const settled = await surface.engine.settleCall(caller, id, Number(n), said);

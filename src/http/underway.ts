@@ -30,9 +30,9 @@ export class Underway {
     this.#requests += 1;
     this.#answers.set(incoming.socket, outgoing);
     this.#awaited.delete(incoming.socket);
-    outgoing.once('finish', () => leaveUnread(incoming));
-    outgoing.once('close', () => {
+    outgoing.on('close', () => {
       this.#requests -= 1;
+      if (!incoming.complete) leaveUnread(incoming);
       if (this.closing.aborted) this.#closeIfDone();
     });
   }
@@ -77,7 +77,6 @@ export class Underway {
 
 /** The rest of a body after its answer holds the socket no longer than it takes a client to see that answer. */
 function leaveUnread(incoming: IncomingMessage): void {
-  if (incoming.complete) return;
   incoming.resume();
   setTimeout(() => {
     if (!incoming.complete) incoming.socket.destroy();

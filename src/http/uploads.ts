@@ -3,7 +3,7 @@ import type { EngineApi } from '../engine/api.ts';
 import { Upload } from './answers.ts';
 import { BodyRefused, bodyChunks, encoded } from './body.ts';
 import { endpoint, json } from './endpoint.ts';
-import type { Asked, Endpoint, Surface } from './endpoint.ts';
+import type { Asked, Endpoint, Reply, Surface } from './endpoint.ts';
 import { requestedName } from './file-names.ts';
 import { readForm } from './multipart.ts';
 import { closing, problem } from './problems.ts';
@@ -34,7 +34,7 @@ const upload = endpoint({
       return file.ok ? await keep(asked, surface, file.value) : file;
     } catch (error) {
       if (error instanceof BodyRefused) return error.problem;
-      if (asked.c.req.raw.signal.aborted)
+      if (asked.c.signal.aborted)
         return problem('invalid_request', 'The connection ended before the body did.');
       throw error;
     }
@@ -47,15 +47,15 @@ async function keep(
   { c, caller }: Asked<unknown, unknown>,
   { engine }: Surface,
   file: File,
-): Promise<Response | Problem> {
-  const kept = await engine.upload(caller, { ...file, signal: c.req.raw.signal });
+): Promise<Reply | Problem> {
+  const kept = await engine.upload(caller, { ...file, signal: c.signal });
   if (!kept.ok) return closing(kept);
   const { inputRef, sha256, bytes, mediaType } = kept.value;
   return json({ input_ref: inputRef, sha256, bytes, media_type: mediaType }, 201);
 }
 
 async function fileOf({ c }: Asked<unknown, unknown>, { limits, clock }: Surface): Promise<Parsed<File>> {
-  const mediaType = c.req.header('content-type') ?? 'application/octet-stream';
+  const mediaType = c.header('content-type') ?? 'application/octet-stream';
   if (mediaType.length > MEDIA_TYPE_LIMIT || !/^[\x20-\x7e]+\/[\x20-\x7e]+$/.test(mediaType)) {
     return closing(problem('unsupported_media_type', 'The Content-Type is not a media type.'));
   }
@@ -65,6 +65,6 @@ async function fileOf({ c }: Asked<unknown, unknown>, { limits, clock }: Surface
   if (isForm) return readForm(body, mediaType);
   return {
     ok: true,
-    value: { body, mediaType, fileName: requestedName(c.req.header('content-disposition')) },
+    value: { body, mediaType, fileName: requestedName(c.header('content-disposition')) },
   };
 }

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bindings } from '../../src/http/endpoint.ts';
+import type { Ctx, Reply } from '../../src/http/endpoint.ts';
 import { PortTakenError, listen } from '../../src/http/listen.ts';
 import type { Listening } from '../../src/http/listen.ts';
 import { KEY, deferred, openApi } from './harness.ts';
@@ -34,6 +34,11 @@ async function say(
   andThen(socket);
   await new Promise((resolve) => socket.once('close', resolve));
   return heard;
+}
+
+/** An answer of an app that is not ours. */
+function reply(body: string): Reply {
+  return { status: 200, headers: {}, body };
 }
 
 /** Sends these bytes again and again until the connection is closed. */
@@ -250,6 +255,27 @@ describe('a request', () => {
     expect(heard).toMatch(/^allow: GET, HEAD, POST, PUT, DELETE\r$/im);
   });
 
+  it.each([
+    ['as a proxy would write it', 'GET http://x/healthz', 'Host: x', 200],
+    ['with letters that are encoded', 'GET /he%61lthz', 'Host: x', 200],
+    ['that goes up again', 'GET /keys/../healthz', 'Host: x', 200],
+    ['of a host in capitals and with its port', 'GET /healthz', 'Host: Example.ORG:8484', 200],
+    ['of an IPv6 host', 'GET /healthz', 'Host: [::1]:8484', 200],
+    ['that begins like that of another host', 'GET //x/healthz', 'Host: x', 401],
+    ['of a host with a user', 'GET /healthz', 'Host: me@x', 400],
+    ['of a host with a path', 'GET /healthz', 'Host: x/y', 400],
+    ['of another kind', 'GET ftp://x/healthz', 'Host: x', 400],
+  ])('to an address %s is answered as it should', async (_, line, host, status) => {
+    const heard = await say(`${line} HTTP/1.1\r\n${host}\r\nConnection: close\r\n\r\n`);
+    expect(answered(heard).status).toBe(status);
+  });
+
+  it('with two keys is not taken for one with the first of them', async () => {
+    const second = `Authorization: Bearer ${KEY}\r\nConnection: close\r\n`;
+    const heard = await say(`GET /workflows HTTP/1.1\r\n${HEAD}${second}\r\n`);
+    expect(answered(heard).status).toBe(401);
+  });
+
   it('of HTTP/1.0 needs no host', async () => {
     expect(await say('GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
     expect(await say('OPTIONS * HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 401 /);
@@ -259,12 +285,12 @@ describe('a request', () => {
     const idleTimeoutMs = 600;
     const gone = deferred();
     const app = {
-      fetch({ url, signal }: Request) {
-        if (url.endsWith('/waits')) {
-          return new Promise<Response>((resolve) => setTimeout(() => resolve(new Response('here')), 450));
+      answer({ path, signal }: Ctx) {
+        if (path === '/waits') {
+          return new Promise<Reply>((resolve) => setTimeout(() => resolve(reply('here')), 450));
         }
         signal.addEventListener('abort', () => gone.resolve());
-        return new Promise<Response>(() => {});
+        return new Promise<Reply>(() => {});
       },
     };
     const listening = await listen({ app, host: '127.0.0.1', port: 0, sockets: { idleTimeoutMs } });
@@ -280,9 +306,9 @@ describe('a request', () => {
     const idleTimeoutMs = 1500;
     const cut = deferred();
     const app = {
-      fetch(_: Request, { outgoing }: Bindings) {
-        outgoing?.once('close', () => cut.resolve());
-        return new Response(new Uint8Array(50_000_000)); // more than any buffer on the way takes
+      async answer({ socket }: Ctx) {
+        socket?.outgoing.once('close', () => cut.resolve());
+        return reply('x'.repeat(50_000_000)); // more than any buffer on the way takes
       },
     };
     const listening = await listen({ app, host: '127.0.0.1', port: 0, sockets: { idleTimeoutMs } });
@@ -329,7 +355,8 @@ describe('a request', () => {
 
 describe('listen', () => {
   it('says in a sentence that a port is taken', async () => {
-    const taken = listen({ app: { fetch: () => new Response() }, host: '127.0.0.1', port: server.port });
+    const app = { answer: async () => reply('') };
+    const taken = listen({ app, host: '127.0.0.1', port: server.port });
     await expect(taken).rejects.toBeInstanceOf(PortTakenError);
     await expect(taken).rejects.toThrow(
       `Port ${server.port} on 127.0.0.1 is taken by another program; stop it, or choose another port.`,
@@ -346,13 +373,19 @@ describe('listen', () => {
   });
 
   it('closes in bounded time although a request does not end', async () => {
+    const arrived = deferred();
+    const answer = () => {
+      arrived.resolve();
+      return new Promise<Reply>(() => {});
+    };
     const stuck = await listen({
-      app: { fetch: () => new Promise<Response>(() => {}) },
+      app: { answer },
       host: '127.0.0.1',
       port: 0,
       sockets: { closeTimeoutMs: 100 },
     });
     const asked = fetch(stuck.url).catch(() => 'cut');
+    await arrived.promise;
     const socket = createConnection(stuck.port, '127.0.0.1').on('error', () => {});
     await new Promise((resolve) => socket.once('connect', resolve));
     await stuck.close();

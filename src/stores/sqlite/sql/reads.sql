@@ -1,14 +1,8 @@
--- name: status
-SELECT j.id, j.lane, j.number, j.status, j.attempt, j.artifact, j.updated_at, j.event_count,
-  l.since, d.error
-FROM jobs j LEFT JOIN leases l ON l.job = j.number LEFT JOIN decisions d ON d.job = j.number
-WHERE j.id = :id;
-
--- name: statusByNumber
-SELECT j.id, j.lane, j.number, j.status, j.attempt, j.artifact, j.updated_at, j.event_count,
-  l.since, d.error
-FROM jobs j LEFT JOIN leases l ON l.job = j.number LEFT JOIN decisions d ON d.job = j.number
-WHERE j.number = :number;
+-- name: statuses
+SELECT json_group_array(json_object('id', j.id, 'lane', j.lane, 'number', j.number, 'status', j.status, 'attempt', j.attempt,
+  'artifact', j.artifact, 'updated_at', j.updated_at, 'event_count', j.event_count, 'since', l.since, 'error', d.error)) AS rows
+FROM json_each(:ids) asked CROSS JOIN jobs j ON j.id = asked.value
+  LEFT JOIN leases l ON l.job = j.number LEFT JOIN decisions d ON d.job = j.number;
 
 -- name: job
 SELECT j.number, j.id, j.lane, j.status, j.priority, j.attempt, j.used, j.replays,

@@ -1,0 +1,151 @@
+/**
+ * What becomes of a request, whichever way it came: who asks, what is asked, what is answered, one line of log. An outside
+ * (`app.ts` for fetch, `listen.ts` for sockets) makes a `Ctx` of the request and sends the reply.
+ */
+import { WHOLE_SERVER } from './endpoint.ts';
+import type { Ctx, Endpoint, Params, Reply, Surface } from './endpoint.ts';
+import { PROBLEMS, UNAUTHORIZED, problem, thrownProblem } from './problems.ts';
+import type { Problem } from './problems.ts';
+import { SAFETY_HEADERS, respond } from './respond.ts';
+
+export type Answering = (c: Ctx) => Promise<Reply>;
+
+export function createAnswering(table: readonly Endpoint[], surface: Surface): Answering {
+  const { log, clock } = surface;
+  const nextId = requestIds();
+  const run = running(table, surface);
+  return async (c) => {
+    const started = clock.monotonicMs();
+    c.requestId = nextId();
+    const reply = await run(c);
+    complete(reply.headers, c.requestId);
+    const ms = Math.round(clock.monotonicMs() - started);
+    const { requestId, method, route, caller } = c;
+    const { status } = reply;
+    log.debug({ request_id: requestId, method, route, status, ms, key: caller?.actor ?? null }, 'request');
+    return reply;
+  };
+}
+
+/** Puts in what every answer has and this one does not say itself. */
+function complete(headers: Reply['headers'], requestId: string): void {
+  headers['x-request-id'] = requestId;
+  for (const [name, value] of SAFETY_HEADERS) headers[name] ??= value;
+}
+
+function requestIds(): () => string {
+  const boot = Math.random().toString(36).slice(2, 8);
+  let count = 0;
+  return () => {
+    count += 1;
+    return `req_${boot}_${count.toString(36)}`;
+  };
+}
+
+function running(table: readonly Endpoint[], surface: Surface): Answering {
+  const find = finding(table);
+
+  async function outcome(c: Ctx): Promise<Reply | Problem> {
+    const found = find(c);
+    if (found?.endpoint.scope === null) return run(c, found);
+    const token = bearerToken(c.header('authorization'));
+    const caller = token === null ? null : await surface.engine.authenticate(token);
+    if (token === null || caller === null) return UNAUTHORIZED;
+    c.token = token;
+    c.caller = caller;
+    return found === null ? noSuchAddress(table, c) : run(c, found);
+  }
+
+  function run(c: Ctx, { endpoint, params }: Found): Promise<Reply | Problem> {
+    c.route = endpoint.path;
+    return endpoint.run(c, params, surface);
+  }
+
+  return async (c) => {
+    try {
+      const given = await outcome(c);
+      return 'ok' in given ? respond(c, surface, given) : given;
+    } catch (error) {
+      return respond(c, surface, failed(error, c, surface));
+    }
+  };
+}
+
+interface Found {
+  endpoint: Endpoint;
+  params: Params;
+}
+
+/** The first route of the table that fits the request. */
+function finding(table: readonly Endpoint[]): (c: Ctx) => Found | null {
+  const all = table.map(routeOf);
+  return (c) => {
+    const method = c.method === 'HEAD' ? 'GET' : c.method;
+    for (const { endpoint, method: own, pattern } of all) {
+      if (own !== method) continue;
+      const match = pattern.exec(c.path);
+      if (match === null) continue;
+      return { endpoint, params: paramsOf(match) };
+    }
+    return null;
+  };
+}
+
+function routeOf(endpoint: Endpoint) {
+  const text = endpoint.path.replaceAll('.', '\\.').replace(/:(\w+)/g, '(?<$1>[^/]+)');
+  return { endpoint, method: endpoint.method.toUpperCase(), pattern: new RegExp(`^${text}$`) };
+}
+
+function paramsOf({ groups }: RegExpExecArray): Params {
+  const params: Record<string, string> = {};
+  for (const name in groups) params[name] = decoded(groups[name] ?? '');
+  return params;
+}
+
+function decoded(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** What is there under another method, or that nothing is. */
+function noSuchAddress(table: readonly Endpoint[], c: Ctx): Problem | Reply {
+  if (c.method === 'OPTIONS' && c.path === WHOLE_SERVER) {
+    return { status: 204, headers: { allow: allowed(table) }, body: null };
+  }
+  const near = table.find((endpoint) => routeOf(endpoint).pattern.test(c.path));
+  if (near === undefined) return problem('not_found', 'There is nothing at this address.');
+  c.route = near.path;
+  const allow = allowed(table.filter(({ path }) => path === near.path));
+  return { ...problem('method_not_allowed', `This address takes ${allow}.`), headers: { allow } };
+}
+
+/** What an `Allow` says of these routes. */
+function allowed(table: readonly Endpoint[]): string {
+  const methods = new Set(table.map(({ method }) => method.toUpperCase()));
+  return [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+}
+
+function bearerToken(authorization: string | undefined): string | null {
+  return /^bearer +([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?) *$/i.exec(authorization ?? '')?.[1] ?? null;
+}
+
+function failed(error: unknown, { requestId, route }: Ctx, { log }: Surface): Problem {
+  const refusal = thrownProblem(error, requestId);
+  const { status } = PROBLEMS[refusal.code];
+  const fields = { request_id: requestId, route, status, ...errorFields(error) };
+  if (refusal.code === 'internal') log.error(fields, 'a request failed');
+  else log.warn(fields, 'a request was put off');
+  return refusal;
+}
+
+/** What is logged of an error: where it came from. Its message may quote what a caller sent. */
+function errorFields(error: unknown): object {
+  if (!(error instanceof Error)) return { error: typeof error };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code.slice(0, 60) : undefined;
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  return { error: error.name, error_code: code, stack: frames.slice(0, 12).map((line) => line.trim()) };
+}
