@@ -57,7 +57,7 @@ function progress(job: Job): string {
 
 function tried(job: Job): string {
   if (job.attempt === 0) return 'Nothing yet.';
-  const over = [...job.errors.map(oneFailure), ...job.events.filter(isRelease).map(oneRelease)];
+  const over = [...job.errors.map(oneFailure), ...job.events.filter(isUnspent).map(oneUnspent)];
   const ends = over.toSorted((a, b) => a.attempt - b.attempt).map(({ said }) => said);
   const succeeded = job.status === 'completed' ? [`attempt ${job.attempt} succeeded`] : [];
   const going = job.status === 'running' ? [`attempt ${job.attempt} is under way`] : [];
@@ -74,12 +74,14 @@ function oneFailure({ attempt, code, elapsedMs, limitMs }: ErrorEntry): AttemptE
   return { attempt, said: `attempt ${attempt} ended with ${code} ${lasted(elapsedMs, limitMs)}` };
 }
 
-/** A retry has a code, and a replay comes from a dead letter. */
-function isRelease({ type, from, code }: JobEvent): boolean {
+/** It spent no attempt: a retry has a code, and a replay comes from a dead letter. */
+function isUnspent({ type, from, code }: JobEvent): boolean {
   return type === 'queued' && from === 'running' && code === undefined;
 }
 
-function oneRelease({ attempt, reason }: JobEvent): AttemptEnd {
+/** Only a hold has a time. */
+function oneUnspent({ attempt, reason, due }: JobEvent): AttemptEnd {
+  if (due !== undefined) return { attempt, said: `attempt ${attempt} was held: ${reason}` };
   const how = reason === DISOWNED ? DISOWNED : 'released when its worker shut down';
   return { attempt, said: `attempt ${attempt} was ${how}` };
 }

@@ -45,6 +45,7 @@ const orders: fc.Arbitrary<Command> = fc.oneof(
     weight: 4,
   },
   fc.constantFrom<Command>({ type: 'release' }, { type: 'disown' }, { type: 'lose' }, { type: 'expire' }),
+  fc.record({ type: fc.constant('hold' as const), delayMs: fc.nat(20_000), reason: by.reason }),
   fc.record({ type: fc.constant('overdue' as const), jitter }),
   fc.record({ type: fc.constant('cancel' as const), ...by }),
   {
@@ -94,8 +95,9 @@ function everyStep(check: (taken: Taken) => void, runs = 400): void {
   );
 }
 
-function isRelease({ type }: Command): boolean {
-  return type === 'release' || type === 'disown';
+/** Whether the attempt was put back unspent. */
+function isUnspent({ type }: Command, { to }: Move): boolean {
+  return type === 'release' || type === 'disown' || (type === 'hold' && to === 'queued');
 }
 
 describe('every sequence of commands', () => {
@@ -108,7 +110,7 @@ describe('every sequence of commands', () => {
       expect(after.job.used).toBeLessThanOrEqual(after.job.limits.maxAttempts);
       expect(after.job.used).toBeGreaterThanOrEqual(0);
       if (move?.to === 'running') expect(after.job.used).toBe(before.job.used + 1);
-      if (move !== null && isRelease(order)) expect(after.job.used).toBe(before.job.used - 1);
+      if (move !== null && isUnspent(order, move)) expect(after.job.used).toBe(before.job.used - 1);
       if (after.job.status === 'queued') expect(after.job.used).toBeLessThan(after.job.limits.maxAttempts);
     });
   });
@@ -192,9 +194,11 @@ describe('every sequence of commands', () => {
 
   test('requeues only before the deadline and not earlier than Retry-After', () => {
     everyStep(({ order, at, move }) => {
-      if (move?.to !== 'queued' || move.from !== 'running' || isRelease(order)) return;
+      if (move?.to !== 'queued' || move.from !== 'running') return;
+      if (order.type === 'release' || order.type === 'disown') return;
       expect(move.due).toBeLessThan(move.limits.deadlineAt);
       expect(move.due).toBeGreaterThanOrEqual(at);
+      if (order.type === 'hold') expect(move.due).toBe(at + Math.max(1, order.delayMs));
       if (order.type !== 'fail' || FAILURES[order.failure.code].retry !== 'backoff') return;
       const retryAfterMs = order.failure.retryAfterMs ?? 0;
       expect(move.due).toBeGreaterThanOrEqual(at + retryAfterMs);

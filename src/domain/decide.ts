@@ -45,6 +45,8 @@ export interface Failure {
   retryAfterMs?: number;
   issues?: ValidationIssue[];
   evidence?: Evidence[];
+  /** The line of a classification that gave the code: `models-v1/rate_limited`. */
+  rule?: string;
 }
 
 export type Command =
@@ -54,6 +56,8 @@ export type Command =
   | { type: 'release' }
   /** The holder of the lease does not run it: the answer to its claim was lost. */
   | { type: 'disown' }
+  /** Something that the attempt needs asked for a pause before the attempt had it: nothing failed, and nothing is spent. */
+  | { type: 'hold'; delayMs: number; reason: string }
   | { type: 'lose' }
   | { type: 'overdue'; jitter: number }
   | { type: 'expire' }
@@ -130,6 +134,8 @@ export function decide(known: Known, command: Command, now: number, rules: Rules
       return whileRunning(known, () => release(known, 'released by a worker that shut down', now));
     case 'disown':
       return whileRunning(known, () => release(known, DISOWNED, now));
+    case 'hold':
+      return whileRunning(known, () => hold(known, command.delayMs, command.reason, now));
     case 'lose':
       return whileRunning(known, () => lose(known, now));
     case 'overdue':
@@ -227,6 +233,20 @@ function release(known: Known, reason: string, now: number): Move {
   };
 }
 
+/** As a release, until a time. A hold of no length would be claimed, and held, as fast as a worker can. */
+function hold(known: Known, delayMs: number, reason: string, now: number): Move {
+  const due = now + Math.max(1, Math.ceil(delayMs));
+  const failure: Failure = { code: 'upstream_unavailable', elapsedMs: elapsed(known, now) };
+  if (due >= known.limits.deadlineAt) return die(known, failure, now, 'deadline_exceeded');
+  return {
+    ...unchanged(known),
+    to: 'queued',
+    used: known.used - 1,
+    due,
+    events: [stamped(known, now, { type: 'queued', to: 'queued', due, reason })],
+  };
+}
+
 function overdueFailure(known: Known, now: number): Failure {
   const late = now >= known.limits.deadlineAt;
   return {
@@ -318,6 +338,7 @@ function decisionId(known: Known): string {
 function errorEntry(known: Known, failure: Failure, now: number, instead?: ErrorCode): ErrorEntry {
   const { code, message, retryAfterMs: _, ...seen } = failure;
   const shown = instead ?? code;
+  const cause = seen.rule === undefined ? code : `${code} (${seen.rule})`;
   return {
     attempt: known.attempt,
     code: shown,
@@ -326,7 +347,7 @@ function errorEntry(known: Known, failure: Failure, now: number, instead?: Error
     ...seen,
     ...(instead === undefined
       ? {}
-      : { rule: `no retry could start before the deadline; the attempt failed with ${code}` }),
+      : { rule: `no retry could start before the deadline; the attempt failed with ${cause}` }),
   };
 }
 

@@ -37,6 +37,7 @@ describe('what a workflow throws to say how it failed', () => {
     const issues = [{ path: '/a', message: 'expected string' }];
     expect(classify(new MalformedOutputError('x', { raw: '{', issues }))).toMatchObject({ raw: '{', issues });
     expect(classify(new IncompleteOutputError('x', { raw: '{"a' })).raw).toBe('{"a');
+    expect(classify(new RefusedError('x', { rule: 'models-v1/refusal' })).rule).toBe('models-v1/refusal');
   });
 
   test('is transient where a fetch ran into an AbortSignal.timeout', () => {
@@ -45,6 +46,10 @@ describe('what a workflow throws to say how it failed', () => {
       'upstream_unavailable',
     );
     expect(classify(new DOMException('aborted', 'AbortError')).code).toBe('workflow_error');
+  });
+
+  test.each(['Sentences, with words', '', 'x'.repeat(101), 7, null])('has no rule %s', (rule) => {
+    expect(classify({ [BRAND]: true, code: 'refused', rule })).not.toHaveProperty('rule');
   });
 
   test('only says an invalid input in its own words', () => {

@@ -7,13 +7,20 @@ import type { ValidationIssue } from './record.ts';
 
 const BRAND = Symbol.for('claimcheck.error');
 
+export interface FailureOptions extends ErrorOptions {
+  /** The line of a classification that says so; an identifier, kept with the error's entry in the record. */
+  rule?: string;
+}
+
 abstract class WorkflowFailure extends Error {
   abstract readonly code: ErrorCode;
   readonly [BRAND] = true;
+  readonly rule: string | undefined;
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, options: FailureOptions = {}) {
     super(message, options);
     this.name = new.target.name;
+    this.rule = options.rule;
   }
 }
 
@@ -23,7 +30,7 @@ export class RetryableError extends WorkflowFailure {
   /** The next attempt starts no earlier than this; from the provider's Retry-After. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, options: ErrorOptions & { retryAfterMs?: number } = {}) {
+  constructor(message: string, options: FailureOptions & { retryAfterMs?: number } = {}) {
     super(message, options);
     this.retryAfterMs = options.retryAfterMs;
   }
@@ -35,7 +42,7 @@ export class MalformedOutputError extends WorkflowFailure {
   readonly raw: unknown;
   readonly issues: ValidationIssue[];
 
-  constructor(message: string, options: ErrorOptions & { raw?: unknown; issues?: ValidationIssue[] } = {}) {
+  constructor(message: string, options: FailureOptions & { raw?: unknown; issues?: ValidationIssue[] } = {}) {
     super(message, options);
     this.raw = options.raw;
     this.issues = options.issues ?? [];
@@ -47,7 +54,7 @@ export class IncompleteOutputError extends WorkflowFailure {
   readonly code = 'incomplete_output';
   readonly raw: unknown;
 
-  constructor(message: string, options: ErrorOptions & { raw?: unknown } = {}) {
+  constructor(message: string, options: FailureOptions & { raw?: unknown } = {}) {
     super(message, options);
     this.raw = options.raw;
   }
@@ -89,11 +96,15 @@ export interface Thrown {
   retryAfterMs?: number;
   issues?: ValidationIssue[];
   raw?: unknown;
+  rule?: string;
 }
 
 const TEXT_LIMIT = 20_000;
 const MESSAGE_LIMIT = 500;
 const CAUSES_LIMIT = 5;
+
+/** Rules are shown to all who may read the record, so they are names and nothing else. */
+const RULE = /^[a-z0-9][a-z0-9_/.-]{0,99}$/;
 
 /** System and undici error codes of faults that pass by themselves. */
 const TRANSIENT = new Set([
@@ -142,6 +153,8 @@ function branded(thrown: unknown, text: string): Thrown {
   if (issues.length > 0) found.issues = issues;
   const raw = read(thrown, 'raw');
   if (raw !== undefined) found.raw = raw;
+  const rule = read(thrown, 'rule');
+  if (typeof rule === 'string' && RULE.test(rule)) found.rule = rule;
   return found;
 }
 

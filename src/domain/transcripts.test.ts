@@ -67,6 +67,8 @@ function order(verb: string, words: Words): Command {
       return { type: 'fail', failure: failure(words), jitter };
     case 'overdue':
       return { type: 'overdue', jitter };
+    case 'hold':
+      return { type: 'hold', delayMs: number(words, 'ms') ?? 0, reason: by.reason };
     case 'cancel':
       return { type: 'cancel', ...by };
     case 'replay':
@@ -85,6 +87,7 @@ function failure(words: Words): Failure {
   return {
     code: words['code'] as Failure['code'],
     elapsedMs: number(words, 'elapsed') ?? 1,
+    ...(words['rule'] === undefined ? {} : { rule: words['rule'] }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }

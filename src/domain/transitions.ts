@@ -15,7 +15,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { event: 'queued', from: null, to: 'queued', cause: 'accepted' },
   { event: 'running', from: 'queued', to: 'running', cause: 'claimed by a worker' },
   { event: 'completed', from: 'running', to: 'completed', cause: 'the artifact is durable' },
-  { event: 'queued', from: 'running', to: 'queued', cause: 'a retry, or a release at shutdown' },
+  { event: 'queued', from: 'running', to: 'queued', cause: 'a retry, a release at shutdown, or a hold' },
   { event: 'requeued_after_restart', from: 'running', to: 'queued', cause: 'the lease holder disappeared' },
   { event: 'dead_letter', from: 'running', to: 'dead_letter', cause: 'no automatic retry is left' },
   { event: 'dead_letter', from: 'queued', to: 'dead_letter', cause: 'deadline passed, or cancelled' },

@@ -269,6 +269,11 @@ describe('the five answers', () => {
     expect(answersOf(played({}, [10, claim], [20, { type: 'disown' }]).job).tried).toBe(
       '1 attempt: attempt 1 was given back by a worker that did not run it.',
     );
+    const hold: Command = { type: 'hold', delayMs: 5000, reason: 'openai/gpt-5 asked for a pause' };
+    expect(answersOf(played({}, [10, claim], [20, hold]).job)).toMatchObject({
+      now: expect.stringContaining('from 1970-01-01T00:00:05.020Z on.'),
+      tried: '1 attempt: attempt 1 was held: openai/gpt-5 asked for a pause.',
+    });
     const later = played({}, [10, claim], [20, release], [30, claim], [40, retryable], [9000, claim]);
     expect(answersOf(later.job).tried).toBe(
       '3 attempts: attempt 1 was released when its worker shut down; ' +

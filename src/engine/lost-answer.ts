@@ -36,8 +36,14 @@ function isEnd(job: Job, end: JobEvent, outcome: Outcome): boolean {
     case 'complete':
       return job.artifact?.uri === outcome.artifact.uri; // its key carries the token
     case 'release':
-      return end.type === 'queued' && end.code === undefined;
+      return isUnspent(end) && end.due === undefined;
+    case 'hold':
+      return (isUnspent(end) && end.due !== undefined) || end.code === 'deadline_exceeded';
     case 'fail':
       return end.code === outcome.failure.code || end.code === 'deadline_exceeded';
   }
+}
+
+function isUnspent({ type, code }: JobEvent): boolean {
+  return type === 'queued' && code === undefined;
 }

@@ -10,7 +10,7 @@ import { nameOf } from './faults.ts';
 import type { Patience } from './faults.ts';
 import type { Ran } from './run-workflow.ts';
 
-export type Outcome = Extract<Command, { type: 'complete' | 'fail' | 'release' }>;
+export type Outcome = Extract<Command, { type: 'complete' | 'fail' | 'release' | 'hold' }>;
 
 export interface OutcomeDeps {
   keeper: Keeper;
@@ -52,13 +52,14 @@ async function largeOutcome(
 }
 
 async function failed(thrown: Thrown, elapsedMs: number, deps: OutcomeDeps): Promise<Outcome> {
-  const { code, message, retryAfterMs, issues } = thrown;
+  const { code, message, retryAfterMs, issues, rule } = thrown;
   const failure: Failure = {
     code,
     elapsedMs,
     ...(message === undefined ? {} : { message }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(issues === undefined ? {} : { issues }),
+    ...(rule === undefined ? {} : { rule }),
   };
   const evidence = await keepEvidence(thrown, deps);
   if (evidence.length > 0) failure.evidence = evidence;

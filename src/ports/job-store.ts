@@ -79,7 +79,7 @@ export interface InlineBlob {
 export interface Settlement {
   jobId: string;
   token: number;
-  command: Extract<Command, { type: 'complete' | 'fail' | 'release' }>;
+  command: Extract<Command, { type: 'complete' | 'fail' | 'release' | 'hold' }>;
   /** Small artifacts and evidence, written in the same transaction. */
   blobs: InlineBlob[];
 }

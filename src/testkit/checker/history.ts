@@ -31,7 +31,7 @@ export interface WorkerLog {
   settlements: {
     jobId: string;
     attempt: number;
-    command: 'complete' | 'fail' | 'release';
+    command: 'complete' | 'fail' | 'release' | 'hold';
     /** `nothing`: no reply came, so it may have been written. */
     told: 'settled' | 'lease_lost' | 'nothing';
   }[];

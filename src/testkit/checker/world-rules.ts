@@ -86,6 +86,7 @@ const ENDS_AS: Record<WorkerLog['settlements'][number]['command'], (end: JobEven
   // `worker_lost` too: the process of an isolated attempt may have ended
   fail: ({ type, code }) => type !== 'completed' && code !== undefined && code !== 'cancelled',
   release: ({ type, code }) => type === 'queued' && code === undefined,
+  hold: ({ type, code }) => (type === 'queued' && code === undefined) || code === 'deadline_exceeded',
 };
 
 /** 14. Checked: no lease of a running job expired longer ago than the grace, now or when somebody looked. */

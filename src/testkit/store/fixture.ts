@@ -159,6 +159,11 @@ export class Fixture {
     return this.settle({ jobId, token, command: { type: 'release' }, blobs: [] });
   }
 
+  hold({ jobId, token }: ClaimedJob, delayMs: number): Promise<Settled> {
+    const command = { type: 'hold' as const, delayMs, reason: 'openai/gpt-5 asked for a pause' };
+    return this.settle({ jobId, token, command, blobs: [] });
+  }
+
   cancel(jobId: string, tenant = TENANT): Promise<Acted> {
     return this.jobs.act({
       tenant,

@@ -16,6 +16,7 @@ export const STEPS = [
   'fail',
   'fail for good',
   'release',
+  'hold',
   'settle again',
   'cancel',
   'replay',
@@ -40,10 +41,11 @@ export async function liveThrough(fixture: Fixture, steps: readonly Step[]): Pro
   await life.finish();
 }
 
-type End = 'complete' | 'fail' | 'fail for good' | 'release';
+const ENDS = ['complete', 'fail', 'fail for good', 'release', 'hold'] as const;
+type End = (typeof ENDS)[number];
 
 function isEnd(verb: Step['verb']): verb is End {
-  return verb === 'complete' || verb === 'fail' || verb === 'fail for good' || verb === 'release';
+  return ENDS.some((end) => end === verb);
 }
 
 class Life {
@@ -153,6 +155,7 @@ class Life {
   #settle(verb: End, claimed: ClaimedJob, code: ErrorCode) {
     if (verb === 'complete') return this.#f.complete(claimed);
     if (verb === 'release') return this.#f.release(claimed);
+    if (verb === 'hold') return this.#f.hold(claimed, 700);
     return this.#f.fail(claimed, { code, elapsedMs: 1 }, 0.5);
   }
 

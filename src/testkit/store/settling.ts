@@ -162,6 +162,31 @@ export const settlingCases: Cases = {
     assert.deepEqual([moved?.status, moved?.code], ['dead_letter', 'worker_lost']);
   },
 
+  'a job that is held waits for its time in the queue, and spends no attempt': async (f) => {
+    const jobId = await f.enqueueOne({ requestedLimits: { maxAttempts: 1 } });
+    const { moved } = await f.hold(await f.claimOne('ses_1'), 30_000);
+    const held = await f.job(jobId);
+    const { at, due, reason, code } = held.events.at(-1) ?? {};
+    assert.deepEqual([moved?.event, moved?.status, moved?.due], ['queued', 'queued', due]);
+    assert.deepEqual([held.status, held.attempt, held.used, held.errors], ['queued', 1, 0, []]);
+    assert.deepEqual([due, reason, code], [(at ?? 0) + 30_000, 'openai/gpt-5 asked for a pause', undefined]);
+    f.advance(29_999);
+    await f.sweep({ reap: false });
+    assert.deepEqual((await f.claim('ses_1')).jobs, []);
+    f.advance(1);
+    await f.sweep({ reap: false });
+    await f.complete(await f.claimOne('ses_1'));
+    assert.deepEqual([(await f.job(jobId)).status, (await f.job(jobId)).attempt], ['completed', 2]);
+  },
+
+  'a hold up to the deadline or past it is a death at once': async (f) => {
+    const claimed = await f.running('ses_1', { requestedLimits: { deadlineMs: 5000 } });
+    assert.deepEqual((await f.hold(claimed, 5000)).moved?.code, 'deadline_exceeded');
+    const { status, errors } = await f.job(claimed.jobId);
+    assert.deepEqual([status, errors.map(({ code }) => code)], ['dead_letter', ['deadline_exceeded']]);
+    assert.deepEqual(await f.hold(claimed, 1), { refused: 'lease_lost' });
+  },
+
   'progress is shown while the attempt runs, and is gone with it': async (f) => {
     const { jobId, token, ...rest } = await f.running('ses_1');
     assert.ok(await f.jobs.progress({ jobId, token, progress: { fraction: 0.25, note: 'page 1' } }));

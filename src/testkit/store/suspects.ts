@@ -56,11 +56,13 @@ export const suspectsCases: Cases = {
     assert.deepEqual(idsOf(await claim(f, 'ses_2', { 1: 1, 2: 1 })), [early]);
   },
 
-  'an attempt that fails by itself, and a replay, clear a job of the suspicion, and a release does not':
+  'an attempt that fails by itself, and a replay, clear a job of the suspicion, and a release and a hold do not':
     async (f) => {
       const jobId = await f.enqueueOne();
       await lose(f, 'ses_1');
       await f.release(first(await claim(f, 'ses_2')));
+      await f.hold(first(await claim(f, 'ses_2')), 1);
+      f.advance(1);
       const suspect = first(await claim(f, 'ses_2'));
       assert.equal(suspect.suspicion, 1);
       await f.fail(suspect, { code: 'upstream_unavailable', elapsedMs: 1 });
