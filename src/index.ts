@@ -33,6 +33,7 @@ export type {
 } from './domain/view.ts';
 export type { LimitPolicy, RequestedLimits } from './domain/policy.ts';
 export type { Status, ValidationIssue } from './domain/record.ts';
-export type { Model, ModelRequest, ModelResponse } from './ports/model.ts';
+export type { LanguageModel, ModelOptions, RecordedModels } from './ports/models.ts';
+export type { SpendingPolicy } from './domain/money.ts';
 export type { Log } from './ports/telemetry.ts';
 export type { Clock } from './ports/clock.ts';

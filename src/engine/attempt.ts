@@ -9,15 +9,20 @@
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Isolation } from '../ports/isolation.ts';
-import type { ClaimedJob, InlineBlob } from '../ports/job-store.ts';
+import type { ClaimedJob, InlineBlob, JobStore } from '../ports/job-store.ts';
 import type { Log } from '../ports/telemetry.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { ModelSession, OpenModels } from '../ports/models.ts';
 import type { Reached } from './crash-points.ts';
 import type { KnownWorkflow } from './define.ts';
 import { createKeeper } from './durable.ts';
 import type { Keeper } from './durable.ts';
 import type { Patience } from './faults.ts';
+import { createModelDesk } from './model-desk.ts';
+import type { ModelDesk } from './model-desk.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Outcome, OutcomeDeps } from './outcome.ts';
+import type { Partials } from './partials.ts';
 import { runIsolated } from './run-isolated.ts';
 import { runWorkflow } from './run-workflow.ts';
 import type { Ran, RunDeps } from './run-workflow.ts';
@@ -38,7 +43,12 @@ export class AttemptEndedError extends Error {
   }
 }
 
-export interface AttemptDeps extends Pick<RunDeps, 'uploads' | 'model'> {
+export interface AttemptDeps extends Pick<RunDeps, 'uploads'> {
+  /** Where calls to models are written. */
+  ledger: Ledger;
+  jobs: Pick<JobStore, 'job' | 'inlineBlob'>;
+  openModels: OpenModels;
+  partials: Partials;
   blobs: BlobStore;
   /** Where functions run that ask for a process of their own; null where no workflow does. */
   isolation: Isolation | null;
@@ -77,6 +87,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   readonly concluded: Promise<void>;
   readonly returned: Promise<unknown>;
   readonly keeper: Keeper;
+  readonly #workflow: KnownWorkflow;
   readonly #deps: AttemptDeps;
   readonly #limit: { ms: number; cause: 'timeout' | 'deadline_exceeded' };
   readonly #startedMs: number;
@@ -86,6 +97,8 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   #giveUp: (() => void) | null = null;
   #controller: AbortController | null = null;
   #log: Log | null = null;
+  /** Null until it calls a model. */
+  #calls: ModelDesk | null = null;
   /** Ends the wait for room on the disk, once the attempt is over. */
   #keeping: AbortController | null = null;
   #cause: Ending | null = null;
@@ -93,6 +106,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
 
   constructor(workflow: KnownWorkflow, job: ClaimedJob, now: number, deps: AttemptDeps) {
     this.job = job;
+    this.#workflow = workflow;
     this.#deps = deps;
     this.#limit = limitOf(job, now);
     this.#startedMs = deps.clock.monotonicMs();
@@ -127,8 +141,18 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     return this.#deps.blobs;
   }
 
-  get model() {
-    return this.#deps.model;
+  openModels(): ModelSession {
+    return this.#deps.openModels(this.calls, () => this.signal);
+  }
+
+  /** The record's side of its calls to models. */
+  get calls(): ModelDesk {
+    this.#calls ??= createModelDesk(this.#workflow.definition, this.job, { ...this.#deps, signal: this.signal, log: this.log });
+    return this.#calls;
+  }
+
+  get callsMade(): ModelDesk | null {
+    return this.#calls;
   }
 
   get clock() {

@@ -24,7 +24,7 @@ export function defineWorkflow<InputSchema extends StandardSchemaV1, OutputSchem
 /** What is wrong with something that claims to be a workflow, or null. */
 export function definitionProblem(definition: unknown): string | null {
   if (definition === null || typeof definition !== 'object') return 'a workflow is an object';
-  const { name, version, input, output, inputFile, limits, isolation, run, ...unknown } =
+  const { name, version, input, output, inputFile, limits, spending, repair, isolation, run, ...unknown } =
     definition as Record<string, unknown>;
   if (typeof name !== 'string' || !NAME.test(name)) {
     return '`name` must be 1 to 100 letters, digits, ".", "_" or "-", starting with a letter or digit';
@@ -38,10 +38,15 @@ export function definitionProblem(definition: unknown): string | null {
   if (typeof run !== 'function') return `\`run\` of ${name} must be a function`;
   const [stray] = Object.keys(unknown);
   if (stray !== undefined) return `\`${stray}\` of ${name} is no field of a workflow; there are ${FIELDS}`;
-  return choiceProblem(name, { inputFile, isolation }) ?? limitsProblem(name, limits ?? {});
+  return (
+    choiceProblem(name, { inputFile, isolation }) ??
+    limitsProblem(name, limits ?? {}) ??
+    spendingProblem(name, spending ?? {}) ??
+    repairProblem(name, repair)
+  );
 }
 
-const FIELDS = 'name, version, input, output, inputFile, limits, isolation and run';
+const FIELDS = 'name, version, input, output, inputFile, limits, spending, repair, isolation and run';
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   inputFile: ['none', 'optional', 'required'],
@@ -67,6 +72,23 @@ function limitsProblem(name: string, limits: object): string | null {
     }
   }
   return null;
+}
+
+const SPENDING = ['perJobUsd', 'perDayUsd', 'perCallUsd'];
+
+function spendingProblem(name: string, spending: object): string | null {
+  for (const [key, value] of Object.entries(spending) as [string, unknown][]) {
+    if (!SPENDING.includes(key)) return `\`spending.${key}\` of ${name} is unknown; there are ${SPENDING.join(', ')}`;
+    if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && value >= 0)) continue;
+    return `\`spending.${key}\` of ${name} must be an amount in US dollars, such as 0.25`;
+  }
+  return null;
+}
+
+function repairProblem(name: string, repair: unknown): string | null {
+  if (repair === undefined) return null;
+  const isOnce = typeof repair === 'object' && repair !== null && 'max' in repair && repair.max === 1;
+  return isOnce ? null : `\`repair\` of ${name} must be { max: 1 }, where it is given`;
 }
 
 function isSchema(value: unknown): value is StandardSchemaV1 {

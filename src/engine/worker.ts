@@ -29,7 +29,7 @@ import { createSlots } from './slots.ts';
 import type { Slots } from './slots.ts';
 
 export interface WorkerDeps
-  extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'model' | 'isolation' | 'reached'> {
+  extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'ledger' | 'openModels' | 'isolation' | 'reached'> {
   store: JobStore;
   workflows: WorkflowTable;
   clock: Clock;

@@ -1,8 +1,9 @@
 /** What a user writes: an ordinary function with a name, a version, two schemas and limits. */
 import type { Readable } from 'node:stream';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { SpendingPolicy } from '../domain/money.ts';
 import type { LimitPolicy } from '../domain/policy.ts';
-import type { Model } from '../ports/model.ts';
+import type { RecordedModels } from '../ports/models.ts';
 import type { Log } from '../ports/telemetry.ts';
 
 /** The file that a job refers to by `input_ref`. */
@@ -24,7 +25,11 @@ export interface RunContext<Input> {
   input: Input;
   /** Null where the job has no `input_ref`. */
   file: InputFile | null;
-  model: Model;
+  /**
+   * A language model of the AI SDK, recorded: `generateText({ model: model(openai('gpt-5')), prompt })`. Without an argument it is the
+   * process's own. Each call is priced and limited before it is made, and kept with its response.
+   */
+  model: RecordedModels;
   /** Fires at the attempt's timeout, the job's deadline, a cancel, or when the lease is lost. Pass it on to whatever you call. */
   signal: AbortSignal;
   /** Writes lines that carry the job's id and the attempt. */
@@ -58,6 +63,13 @@ export interface WorkflowDefinition<
   /** Whether a job names a file by `input_ref`; `none` by default. */
   inputFile?: 'none' | 'optional' | 'required';
   limits?: Partial<LimitPolicy>;
+  /** What its calls to models may cost; no limit of its own by default. */
+  spending?: SpendingPolicy;
+  /**
+   * Where an answer is malformed, the validator's issues go back to the model, once in an attempt, and `run` is called again on the
+   * mended answer; never by default.
+   */
+  repair?: { max: 1 };
   /**
    * `process`: `run` and the schemas are run in a process of their own, and are ended by force where they do not heed the signal, or take
    * more memory than the operator allows; `none` by default.

@@ -8,13 +8,12 @@ import { artifactJson, recordJson, statusJson } from '../domain/view.ts';
 import type { ArtifactJson, RecordJson, StatusJson } from '../domain/view.ts';
 import type { Caller, RefusalCode, Result, Ticket } from '../engine/api.ts';
 import { DEFAULT_TENANT } from '../engine/engine.ts';
-import { noModel } from '../engine/no-model.ts';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import type { EngineSettings } from '../engine/settings.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
 import { createApp } from '../http/app.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Model } from '../ports/model.ts';
+import type { LanguageModel } from '../ports/models.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { isolationMaker, refuseInIsolation, tryIsolation } from './isolation.ts';
 import type { MakeIsolation } from './isolation.ts';
@@ -39,8 +38,8 @@ export interface ClaimcheckOptions {
    * load it, so it should open nothing as it is loaded.
    */
   workflowsModule?: string | URL;
-  /** What `model` is in a workflow's `run`. */
-  model?: Model;
+  /** What `model()` is in a workflow's `run`: a language model of the AI SDK, v6. */
+  model?: LanguageModel;
   settings?: Partial<EngineSettings>;
   /** An admin key for `fetch`, accepted as given: 32 or more printable ASCII characters. Others are made with `createKey`. */
   bootstrapKey?: string;
@@ -164,7 +163,7 @@ export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimc
     dataDir,
     database,
     workflows: options.workflows,
-    model: options.model ?? noModel,
+    model: options.model ?? null,
     makeIsolation,
     telemetry,
     bootstrapKey: bootstrapKey ?? null,

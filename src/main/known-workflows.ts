@@ -1,16 +1,15 @@
 /** Which workflows a process knows, and what their `model` is. */
 import { resolve } from 'node:path';
 import { EXIT, Problem } from '../cli/problem.ts';
-import { noModel } from '../engine/no-model.ts';
 import { workflowTable } from '../engine/define.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
-import type { Model } from '../ports/model.ts';
+import type { LanguageModel } from '../ports/models.ts';
 import type { WorkflowSource } from './isolation.ts';
 import type { Loaded } from './workflow-module.ts';
 
 export interface Known {
   workflows: WorkflowDefinition[];
-  model: Model;
+  model: LanguageModel | null;
   /** Where another process finds the same. */
   source: WorkflowSource;
 }
@@ -19,7 +18,7 @@ export interface Known {
 export async function knownWorkflows(path: string | null, demo: boolean): Promise<Known> {
   const own = path === null ? { workflows: [], model: null } : await ownWorkflows(path);
   const source = { module: path === null ? null : resolve(path), demo };
-  if (path !== null && !demo) return { workflows: own.workflows, model: own.model ?? noModel, source };
+  if (path !== null && !demo) return { workflows: own.workflows, model: own.model, source };
   const { exampleWorkflows, ruleBasedModel } = await import('../examples/index.ts');
   const workflows: WorkflowDefinition[] = [...own.workflows, ...exampleWorkflows];
   try {
@@ -41,6 +40,6 @@ async function ownWorkflows(path: string): Promise<Loaded> {
 /** For a command that accepts no jobs: it needs none. */
 export const NO_WORKFLOWS: Known = {
   workflows: [],
-  model: noModel,
+  model: null,
   source: { module: null, demo: false },
 };

@@ -25,7 +25,8 @@ import type { Worker, WorkerDeps } from '../engine/worker.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Model } from '../ports/model.ts';
+import { modelsOver } from '../models/session.ts';
+import type { LanguageModel } from '../ports/models.ts';
 import type { Store } from '../ports/store.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
@@ -45,8 +46,8 @@ export interface PartsOptions {
   /** Holds the store instead of `dataDir`, where it is set. */
   database?: Database | null;
   workflows: readonly WorkflowDefinition[];
-  /** What `model` is in a workflow's `run`. */
-  model: Model;
+  /** What `model()` is in a workflow's `run`; null where there is none. */
+  model: LanguageModel | null;
   /** Makes a worker's isolated processes; null where no workflow asks for them. */
   makeIsolation?: MakeIsolation | null;
   telemetry: Telemetry;
@@ -133,7 +134,8 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
         store: store.jobs,
         uploads: store.uploads,
         blobs,
-        model,
+        ledger: store.ledger,
+        openModels: modelsOver(model),
         isolation: options.makeIsolation?.() ?? null,
         workflows,
         clock,

@@ -10,12 +10,12 @@ import { createJiti } from 'jiti';
 import { EXIT, Problem } from '../cli/problem.ts';
 import { definitionProblem } from '../engine/define.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
-import type { Model } from '../ports/model.ts';
+import type { LanguageModel } from '../ports/models.ts';
 
 export interface Loaded {
   workflows: WorkflowDefinition[];
   /** What the module exports as `model`, or null. */
-  model: Model | null;
+  model: LanguageModel | null;
 }
 
 /**
@@ -44,15 +44,23 @@ export async function loadWorkflows(path: string): Promise<Loaded> {
 }
 
 /** An object of that name is meant as one; a text (a model's name) is somebody's own constant. */
-function modelIn(value: unknown, file: string): Model | null {
+function modelIn(value: unknown, file: string): LanguageModel | null {
   if (isModel(value)) return value;
   if (typeof value !== 'object' || value === null) return null;
-  throw new Problem(`${at(file, 'model')}: the export model has no method \`generate\`.`, EXIT.usage);
+  throw new Problem(
+    `${at(file, 'model')}: the export model is no language model of the AI SDK, v6 (specification v3), such as openai('gpt-5').`,
+    EXIT.usage,
+  );
 }
 
-function isModel(value: unknown): value is Model {
+function isModel(value: unknown): value is LanguageModel {
   return (
-    typeof value === 'object' && value !== null && 'generate' in value && typeof value.generate === 'function'
+    typeof value === 'object' &&
+    value !== null &&
+    'specificationVersion' in value &&
+    value.specificationVersion === 'v3' &&
+    'doGenerate' in value &&
+    typeof value.doGenerate === 'function'
   );
 }
 

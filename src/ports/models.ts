@@ -41,7 +41,7 @@ export interface StoredResponse {
 
 export type CallPermit =
   /** Make the call. */
-  | { type: 'call'; n: number }
+  | { type: 'call'; n: number; known: Known }
   /** Do not: this is its answer. */
   | { type: 'reuse'; n: number; response: StoredResponse }
   /** Do not: the attempt ends so, unless the function catches it. */
