@@ -1,4 +1,4 @@
-/** Claimcheck for tests: a fake model, a fake provider, a clock that tests move, and the six cases for any workflow. */
+/** Claimcheck for tests: a fake model, a fake provider of models, a clock that tests move, and the six cases for any workflow. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { openClaimcheck } from './main/claimcheck.ts';
 import { sixCasesOn } from './testkit/six-cases.ts';
@@ -6,10 +6,19 @@ import type { Case, SixCasesOptions } from './testkit/six-cases.ts';
 
 export { fakeModel } from './testkit/fake-model.ts';
 export type { FakeModel, FakeReply } from './testkit/fake-model.ts';
-export { startFakeProvider } from './testkit/fake-provider.ts';
-export type { FakeProvider, ProviderCall, ProviderReply } from './testkit/fake-provider.ts';
 export { manualClock } from './testkit/manual-clock.ts';
 export type { ManualClock } from './testkit/manual-clock.ts';
+export type { ProviderCall } from './testkit/provider/calls.ts';
+export type {
+  ProviderAnswer,
+  ProviderApi,
+  ProviderFault,
+  ProviderReply,
+  ProviderToolCall,
+  ProviderUsage,
+} from './testkit/provider/replies.ts';
+export { startFakeProvider } from './testkit/provider/server.ts';
+export type { FakeProvider, FakeProviderOptions } from './testkit/provider/server.ts';
 export type { Case, SixCasesOptions } from './testkit/six-cases.ts';
 
 /**

@@ -75,19 +75,10 @@ describe('the six cases hold for the triage', () => {
 });
 
 describe('the model over HTTP', () => {
-  const answer = (content: string, finish_reason: string) => ({
-    type: 'json' as const,
-    json: {
-      model: 'm-1',
-      choices: [{ message: { content }, finish_reason }],
-      usage: { prompt_tokens: 3, completion_tokens: 5 },
-    },
-  });
-
   async function generate(reply: ProviderReply) {
-    const provider = await startFakeProvider([reply]);
+    const provider = await startFakeProvider({ script: [reply] });
     try {
-      const model = httpModel({ url: provider.url, key: 'secret', model: 'm-1' });
+      const model = httpModel({ url: `${provider.url}/v1/chat/completions`, key: 'secret', model: 'm-1' });
       const signal = AbortSignal.timeout(10_000);
       return await model.generate({ system: 's', prompt: 'p' }, { signal }).catch((error: unknown) => error);
     } finally {
@@ -97,26 +88,26 @@ describe('the model over HTTP', () => {
   }
 
   test('gives back the text, why it ended and what it used', async () => {
-    expect(await generate(answer('{}', 'stop'))).toMatchObject({
+    expect(await generate({ reply: 'ok', text: '{}', usage: { input: 3, output: 5 } })).toMatchObject({
       text: '{}',
       finishReason: 'stop',
       model: 'm-1',
       usage: { inputTokens: 3, outputTokens: 5 },
     });
-    expect(await generate(answer('{', 'length'))).toMatchObject({ finishReason: 'length' });
-    expect(await generate(answer('', 'content_filter'))).toMatchObject({ finishReason: 'refused' });
+    expect(await generate({ reply: 'length_with_json' })).toMatchObject({ finishReason: 'length' });
+    expect(await generate({ reply: 'content_filter' })).toMatchObject({ finishReason: 'refused' });
   });
 
   test.for<[string, ProviderReply, object]>([
     [
       'a rate limit',
-      { type: 'rate_limited', retryAfterSeconds: 2 },
+      { reply: 'rate_limited', retryAfter: 2 },
       { code: 'upstream_unavailable', retryAfterMs: 2_000 },
     ],
-    ['a server error', { type: 'server_error' }, { code: 'upstream_unavailable' }],
-    ['a wrong key', { type: 'json', json: {}, status: 401 }, { code: 'invalid_request' }],
-    ['an empty account', { type: 'json', json: {}, status: 402 }, { code: 'spending_limit' }],
-    ['a reset', { type: 'reset' }, { message: 'fetch failed' }],
+    ['a server error', { reply: 'server_error' }, { code: 'upstream_unavailable' }],
+    ['a wrong key', { reply: 'unauthorized' }, { code: 'invalid_request' }],
+    ['an empty account', { reply: 'payment_required' }, { code: 'spending_limit' }],
+    ['a reset', { reply: 'connection_reset' }, { message: 'fetch failed' }],
   ])('says what %s is', async ([, reply, error]) => {
     expect(await generate(reply)).toMatchObject(error);
   });

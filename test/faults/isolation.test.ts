@@ -108,13 +108,13 @@ describe('an isolated function', () => {
   });
 
   it('has its call of the model broken off when it is cancelled', async () => {
-    const provider = await startFakeProvider([{ type: 'stall' }]);
-    model = httpModel({ url: provider.url, key: 'secret', model: 'm-1' });
+    const provider = await startFakeProvider({ script: [{ reply: 'silence' }] });
+    model = httpModel({ url: `${provider.url}/v1/chat/completions`, key: 'secret', model: 'm-1' });
     const jobId = await scene.ask('ask');
-    const { clientClosed, headers } = await provider.call(0);
-    expect(headers['authorization']).toBe('Bearer secret');
+    const { headers, index } = await provider.nextCall();
+    expect(headers['authorization']).toBe(true);
     await scene.cancel(jobId);
-    await clientClosed;
+    expect((await provider.callEnded(index)).closedBy).toBe('client');
     expect(codes(await scene.ended(jobId))).toEqual(['cancelled']);
     await provider.close();
     model = fake;
