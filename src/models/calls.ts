@@ -4,13 +4,12 @@
  * SDK's answers to, and which quote nothing that a provider said.
  */
 import type { CallEnd } from '../domain/model-call.ts';
-import type { Judgement } from '../domain/model-outcome.ts';
+import type { CallsBefore, Judgement } from '../domain/model-outcome.ts';
 import type { CallDesk, CallPermit, LanguageModel, StoredResponse } from '../ports/models.ts';
 import { errorOf } from './errors.ts';
 import { openingOf } from './opening.ts';
 import type { CallKind, CallParams } from './opening.ts';
 import { answerEnd, answerJudgement, thrownEnd, thrownJudgement } from './judging.ts';
-import type { Known } from './judging.ts';
 import { answerOf, storedOf } from './stored.ts';
 import type { Answer } from './stored.ts';
 import type { Taken } from './streams.ts';
@@ -24,7 +23,7 @@ export interface CallRoom {
 /** A call that may be made. */
 export interface Under {
   n: number;
-  known: Known;
+  known: CallsBefore;
   startedMs: number;
   model: LanguageModel;
 }
