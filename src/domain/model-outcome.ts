@@ -111,7 +111,9 @@ const SERVER = words(
   'server_error internal_error internal_server_error internal api_error timeout_error deadline_exceeded',
   'vector_store_timeout',
 );
-const PERMANENT = words('authentication_error permission_error permission_denied unauthenticated unauthorized');
+const PERMANENT = words(
+  'authentication_error permission_error permission_denied unauthenticated unauthorized',
+);
 const PERMANENT_FORM =
   /^(invalid|unsupported|missing|empty|image)_|(^|_)(invalid|not_found|not_found_error|too_large|too_small|too_long)$/;
 
@@ -147,7 +149,12 @@ export const RULES = [
 
   rule('quota', 'permanent', 'spending_limit', said(isOutOfMoney)),
   rule('context_too_long', 'permanent', 'invalid_request', said(isTooLong)),
-  rule('never_fits', 'permanent', 'invalid_request', said((error) => error.said === 'never_fits')),
+  rule(
+    'never_fits',
+    'permanent',
+    'invalid_request',
+    said((error) => error.said === 'never_fits'),
+  ),
   rule('content_policy', 'permanent', 'refused', said(speaksOf(POLICY))),
   rule('unauthorized', 'permanent', 'invalid_request', said(answered(401))),
   rule('forbidden', 'permanent', 'invalid_request', said(answered(403))),

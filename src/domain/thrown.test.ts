@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isErrorCode } from './failures.ts';
 import {
-  bounded,
   boundedIssues,
   classify,
   IncompleteOutputError,
@@ -15,6 +14,7 @@ import {
   RetryableError,
   SpendingLimitError,
 } from './thrown.ts';
+import { bounded } from './untrusted.ts';
 
 const BRAND = Symbol.for('claimcheck.error');
 

@@ -3,7 +3,12 @@
  * The classes carry a registered symbol, so one from another copy of the package is recognised too.
  */
 import { isErrorCode, type ErrorCode } from './failures.ts';
+import { callsBefore, judge } from './model-outcome.ts';
+import { isPassingFault } from './network-faults.ts';
 import type { ValidationIssue } from './record.ts';
+import { innerOf, isSdkError, seenOfSdkError } from './sdk-errors.ts';
+import { namedOnly, sdkOutputOf } from './sdk-output.ts';
+import { bounded, items, read, show, withCauses } from './untrusted.ts';
 
 const BRAND = Symbol.for('claimcheck.error');
 
@@ -106,29 +111,36 @@ const CAUSES_LIMIT = 5;
 /** Rules are shown to all who may read the record, so they are names and nothing else. */
 const RULE = /^[a-z0-9][a-z0-9_/.-]{0,99}$/;
 
-/** System and undici error codes of faults that pass by themselves. */
-const TRANSIENT = new Set([
-  'ECONNRESET',
-  'ECONNREFUSED',
-  'ECONNABORTED',
-  'ETIMEDOUT',
-  'EPIPE',
-  'EAI_AGAIN',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_SOCKET',
-]);
-
-/** Total: whatever was thrown (a proxy, a getter that throws, undefined) becomes a bounded failure. */
+/**
+ * Total: whatever was thrown (a proxy, a getter that throws, undefined) becomes a bounded failure. An error of ours, or of the AI
+ * SDK, counts also where the function wrapped it in one of its own.
+ */
 export function classify(thrown: unknown): Thrown {
   const text = describe(thrown);
-  if (read(thrown, BRAND) === true) return branded(thrown, text);
+  for (const cause of withCauses(thrown, CAUSES_LIMIT)) {
+    if (isOurs(cause)) return branded(cause, text);
+    if (isSdkError(cause)) return ofSdk(cause, text);
+  }
   return { code: isTransient(thrown, new Set()) ? 'upstream_unavailable' : 'workflow_error', text };
+}
+
+function isOurs(thrown: unknown): boolean {
+  return read(thrown, BRAND) === true;
+}
+
+/** A model that the function did not take from its context is judged by the same table. */
+function ofSdk(thrown: unknown, text: string): Thrown {
+  const inner = innerOf(thrown);
+  if (isOurs(inner)) return branded(inner, text);
+  const judgement = judge(seenOfSdkError(thrown, null) ?? { type: 'other' }, callsBefore([]));
+  if (judgement === null) return { code: 'workflow_error', text };
+  const { raw, issues } = sdkOutputOf(thrown);
+  return {
+    ...judgement,
+    text,
+    ...(raw === undefined ? {} : { raw }),
+    ...(issues === undefined ? {} : { issues: boundedIssues(issues) }),
+  };
 }
 
 /** What another process says was thrown, read as if it could say anything. */
@@ -163,51 +175,23 @@ function isTransient(thrown: unknown, seen: Set<object>): boolean {
   if (thrown === null || typeof thrown !== 'object' || seen.has(thrown) || seen.size >= 100) return false;
   seen.add(thrown);
   const code = read(thrown, 'code');
-  if (typeof code === 'string' && TRANSIENT.has(code)) return true;
+  if (typeof code === 'string' && isPassingFault(code)) return true;
   if (read(thrown, 'name') === 'TimeoutError') return true; // what AbortSignal.timeout() rejects a fetch with
   if (items(read(thrown, 'errors'), 10).some((error) => isTransient(error, seen))) return true;
   return isTransient(read(thrown, 'cause'), seen);
 }
 
-/** With its causes: `fetch failed` alone explains nothing. */
+/** With its causes: `fetch failed` alone explains nothing. From an error of the SDK on, none says more than its name. */
 function describe(thrown: unknown): string {
-  const told = new Set<unknown>();
-  const texts: string[] = [];
-  for (let next = thrown; told.size < CAUSES_LIMIT && !told.has(next); next = read(next, 'cause')) {
-    if (next === undefined && told.size > 0) break;
-    told.add(next);
-    const stack = read(next, 'stack');
-    texts.push(bounded(typeof stack === 'string' && stack !== '' ? stack : show(next), TEXT_LIMIT));
-  }
+  const chain = withCauses(thrown, CAUSES_LIMIT);
+  const first = chain.findIndex(isSdkError);
+  const texts = chain.map((one, index) => (first !== -1 && index >= first ? namedOnly(one) : told(one)));
   return bounded(texts.join('\ncaused by: '), TEXT_LIMIT);
 }
 
-function show(value: unknown): string {
-  try {
-    return String(value);
-  } catch {
-    return 'a value that cannot be shown was thrown';
-  }
-}
-
-/** The first items of what may be an array, and may be a revoked proxy of one. */
-function items(value: unknown, limit: number): unknown[] {
-  try {
-    return Array.isArray(value)
-      ? Array.from({ length: Math.min(value.length, limit) }, (_, index) => read(value, index))
-      : [];
-  } catch {
-    return [];
-  }
-}
-
-function read(target: unknown, key: PropertyKey): unknown {
-  if (target === null || (typeof target !== 'object' && typeof target !== 'function')) return undefined;
-  try {
-    return Reflect.get(target, key);
-  } catch {
-    return undefined;
-  }
+function told(thrown: unknown): string {
+  const stack = read(thrown, 'stack');
+  return bounded(typeof stack === 'string' && stack !== '' ? stack : show(thrown), TEXT_LIMIT);
 }
 
 const ISSUES_LIMIT = 50;
@@ -218,11 +202,4 @@ export function boundedIssues(issues: unknown): ValidationIssue[] {
     path: bounded(show(read(issue, 'path') ?? ''), MESSAGE_LIMIT),
     message: bounded(show(read(issue, 'message') ?? ''), MESSAGE_LIMIT),
   }));
-}
-
-/** At most `limit` UTF-16 units, well formed, without control characters but tab and line feed. */
-export function bounded(text: string, limit: number): string {
-  const cut = text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
-  // biome-ignore lint: control characters are what this removes
-  return cut.toWellFormed().replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
 }

@@ -50,7 +50,7 @@ function play(text: string): { written: string; events: JobEvent[] } {
 
 function order(verb: string, words: Words): Command {
   const jitter = number(words, 'jitter') ?? 0.5;
-  const by = { actor: words['by'] ?? 'ann', reason: words['reason'] ?? 'asked' };
+  const by = byOf(words);
   switch (verb) {
     case 'claim':
       return { type: 'claim', worker: words['worker'] ?? 'w1' };
@@ -80,6 +80,10 @@ function order(verb: string, words: Words): Command {
     default:
       throw new Error(`no such command: ${verb}`);
   }
+}
+
+function byOf(words: Words): { actor: string; reason: string } {
+  return { actor: words['by'] ?? 'ann', reason: words['reason'] ?? 'asked' };
 }
 
 function failure(words: Words): Failure {

@@ -1,6 +1,6 @@
 /** What persons say about a job: cancel it, or run it again. */
 import type { Command, ReplayCommand } from '../domain/decide.ts';
-import { bounded } from '../domain/thrown.ts';
+import { bounded } from '../domain/untrusted.ts';
 import type { JobStore } from '../ports/job-store.ts';
 import type { Announce } from './announce.ts';
 import type { Caller, EngineApi, Result, Ticket } from './api.ts';
