@@ -20,7 +20,7 @@ export {
   RetryableError,
   SpendingLimitError,
 } from './domain/thrown.ts';
-export { AttemptEndedError } from './engine/attempt.ts';
+export { AttemptEndedError } from './engine/ending.ts';
 export type { JsonValue } from './domain/json.ts';
 export type { ErrorCode } from './domain/failures.ts';
 export type {

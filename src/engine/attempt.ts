@@ -17,6 +17,8 @@ import type { Reached } from './crash-points.ts';
 import type { KnownWorkflow } from './define.ts';
 import { createKeeper } from './durable.ts';
 import type { Keeper } from './durable.ts';
+import { AttemptEndedError } from './ending.ts';
+import type { Ending } from './ending.ts';
 import type { Patience } from './faults.ts';
 import { createModelDesk } from './model-desk.ts';
 import type { ModelDesk } from './model-desk.ts';
@@ -29,26 +31,14 @@ import type { Ran, RunDeps } from './run-workflow.ts';
 import type { Settle } from './settle.ts';
 import type { EngineSettings } from './settings.ts';
 
-/** Why a signal fired. `revoked`: cancelled, or settled from outside. */
-export type Ending = 'timeout' | 'deadline_exceeded' | 'revoked' | 'lease_lost' | 'shutdown';
-
-/** The reason of an attempt's signal. */
-export class AttemptEndedError extends Error {
-  override readonly name = 'AbortError';
-  readonly ending: Ending;
-
-  constructor(ending: Ending) {
-    super(`the attempt was ended: ${ending}`);
-    this.ending = ending;
-  }
-}
-
 export interface AttemptDeps extends Pick<RunDeps, 'uploads'> {
   /** Where calls to models are written. */
   ledger: Ledger;
   jobs: Pick<JobStore, 'job' | 'inlineBlob'>;
   openModels: OpenModels;
   partials: Partials;
+  /** A job of this workflow was put back until a provider's pause has passed. */
+  onHeld: () => void;
   blobs: BlobStore;
   /** Where functions run that ask for a process of their own; null where no workflow does. */
   isolation: Isolation | null;
@@ -212,6 +202,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     this.#over = true;
     this.#timer();
     this.#graceTimer?.();
+    if (this.#calls !== null) this.#deps.partials.end(this.job);
     const ended = { result, cause: this.#cause, elapsedMs: this.#elapsedMs() };
     const concluded = outcomeFor(this.job, ended, this);
     // mostly known: no turn is spent
@@ -219,6 +210,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     if (outcome === null) return;
     this.#deps.reached?.('attempt.kept');
     await this.#deps.settle(this.job, outcome, blobsOf(outcome, this.keeper.inline));
+    if (outcome.type === 'hold') this.#deps.onHeld();
   }
 
   /** An artifact that finds no room is given up where the attempt is ended meanwhile. */
@@ -265,7 +257,9 @@ function outcomeFor(
     case 'timeout':
     case 'deadline_exceeded': {
       const limit = cause === 'timeout' ? { limitMs: job.limits.timeoutMs } : {};
-      return { type: 'fail', failure: { code: cause, elapsedMs, ...limit }, jitter: deps.random() };
+      const evidence = deps.callsMade?.evidence() ?? [];
+      const seen = evidence.length === 0 ? {} : { evidence };
+      return { type: 'fail', failure: { code: cause, elapsedMs, ...limit, ...seen }, jitter: deps.random() };
     }
     case null:
       throw new Error('an attempt concluded without a result or a cause');

@@ -11,6 +11,7 @@ import { workflowViews } from './define.ts';
 import type { WorkflowTable } from './define.ts';
 import { createIntake } from './intake.ts';
 import { createKeys } from './keys.ts';
+import { createLiveText } from './live-text.ts';
 import { createReaders } from './readers.ts';
 import type { EngineSettings } from './settings.ts';
 import { createUploads } from './uploads.ts';
@@ -40,6 +41,7 @@ export function createEngine(deps: EngineDeps): EngineApi {
     ...createDecisions({ store: store.jobs, workflows, announce }),
     ...createArtifactReaders({ store, blobs }),
     ...createUploads({ uploads: store.uploads, blobs, maxBytes: settings.maxUploadBytes, newId }),
+    liveText: createLiveText(wakeups),
     ...createKeys({ keys: store.keys, bootstrapKey: deps.bootstrapKey, tenant: DEFAULT_TENANT }),
     workflows: () => workflowViews(workflows),
     async ready() {

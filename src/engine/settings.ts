@@ -1,6 +1,7 @@
 /** What an operator may set, with its defaults; checked once at start, in `src/main`. */
 import { DEFAULT_BACKOFF, DEFAULT_CAPS } from '../domain/policy.ts';
 import type { Backoff, LimitPolicy } from '../domain/policy.ts';
+import type { NanoUsd, Price } from '../domain/money.ts';
 
 export interface EngineSettings {
   /** How long a silent worker keeps its jobs; swept at half that. */
@@ -26,6 +27,10 @@ export interface EngineSettings {
   idempotencyMs: number;
   caps: LimitPolicy;
   backoff: Backoff;
+  /** What models cost, as the operator says. */
+  prices: readonly Price[];
+  /** The most that all calls to models of one day (UTC) may cost; null: no limit. */
+  dayLimit: NanoUsd | null;
 }
 
 export const DEFAULT_SETTINGS: EngineSettings = {
@@ -42,4 +47,6 @@ export const DEFAULT_SETTINGS: EngineSettings = {
   idempotencyMs: 24 * 3_600_000,
   caps: DEFAULT_CAPS,
   backoff: DEFAULT_BACKOFF,
+  prices: [],
+  dayLimit: null,
 };

@@ -2,8 +2,8 @@
  * The module of an isolated process. It is loaded before any workflow, and takes the way to speak out of their reach. It has
  * no store, no keys and no settings: what a function needs of its worker, it asks for.
  */
-import { AttemptEndedError } from '../engine/attempt.ts';
-import type { Ending } from '../engine/attempt.ts';
+import { AttemptEndedError } from '../engine/ending.ts';
+import type { Ending } from '../engine/ending.ts';
 import { workflowTable } from '../engine/define.ts';
 import type { KnownWorkflow, WorkflowTable } from '../engine/define.ts';
 import { runWorkflow } from '../engine/run-workflow.ts';

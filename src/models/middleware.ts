@@ -7,7 +7,7 @@ import type { Judgement } from '../domain/model-outcome.ts';
 import type { LanguageModel } from '../ports/models.ts';
 import type { Answers } from './answers.ts';
 import { begin, finishAnswer, finishStream, finishThrown, joined } from './calls.ts';
-import type { CallRoom, Under } from './calls.ts';
+import type { CallRoom, Failed, Under } from './calls.ts';
 import type { CallKind, CallParams } from './opening.ts';
 import { streamOf, textOf } from './stored.ts';
 import type { Answer } from './stored.ts';
@@ -19,8 +19,8 @@ interface Recording {
   room: CallRoom;
   account: string;
   answers: Answers;
-  /** A stream failed: whatever the function makes of it, its attempt has failed. */
-  onFailure: (judgement: Judgement) => void;
+  /** A stream failed: the SDK's functions may return as if it had not, and so its attempt has failed, whatever they do. */
+  onStreamFailed: (judgement: Judgement) => void;
 }
 
 export function recorded(model: LanguageModel, recording: Recording): LanguageModel {
@@ -51,7 +51,10 @@ async function generate(model: LanguageModel, params: CallParams, recording: Rec
   }
 }
 
-/** One call that is not streamed. */
+/**
+ * One call that is not streamed.
+ * @throws ours
+ */
 export async function recordedAnswer(
   room: CallRoom,
   model: LanguageModel,
@@ -59,14 +62,13 @@ export async function recordedAnswer(
   kind: CallKind,
 ): Promise<Answer> {
   const begun = await begin(room, model, params, kind);
+  if (begun.type === 'refused') throw begun.error;
   if (begun.type === 'reuse') return begun.answer;
-  let answer: Answer;
-  try {
-    answer = await model.doGenerate(joined(room.signal(), params));
-  } catch (error) {
-    throw await finishThrown(room, begun.under, error);
-  }
-  return finishAnswer(room, begun.under, answer);
+  const answer = await made(room, begun.under, () => model.doGenerate(joined(room.signal(), params)));
+  if ('judgement' in answer) throw answer.error;
+  const failed = await finishAnswer(room, begun.under, answer);
+  if (failed !== null) throw failed.error;
+  return answer;
 }
 
 async function stream(model: LanguageModel, params: CallParams, recording: Recording): Promise<StreamResult> {
@@ -75,46 +77,61 @@ async function stream(model: LanguageModel, params: CallParams, recording: Recor
   if (before !== null) return { stream: streamOf(before) };
   const got = answers.place();
   const onAnswer = (answer: Answer) => got({ model, account, params, answer });
-  try {
-    const begun = await begin(room, model, params, { account, streamed: true, repair: false });
-    if (begun.type === 'call') return await open(begun.under, params, { ...recording, onAnswer });
+  const onFailed = ({ judgement, error }: Failed) => {
+    got({ error });
+    // what the function gave up by a signal of its own is no failure of its attempt
+    if (!judgement.rule.endsWith('/aborted')) recording.onStreamFailed(judgement);
+  };
+  const begun = await begin(room, model, params, { account, streamed: true, repair: false });
+  if (begun.type === 'reuse') {
     onAnswer(begun.answer);
     room.desk.partial(textOf(begun.answer));
     return { stream: streamOf(begun.answer) };
-  } catch (error) {
-    got({ error });
-    throw error;
   }
+  const opened = begun.type === 'refused' ? begun : await open(room, begun.under, params, { onAnswer, onFailed });
+  if (!('judgement' in opened)) return opened;
+  onFailed(opened);
+  throw opened.error;
+}
+
+interface StreamEnds {
+  onAnswer: (answer: Answer) => void;
+  onFailed: (failed: Failed) => void;
 }
 
 async function open(
+  room: CallRoom,
   under: Under,
   params: CallParams,
-  { room, onAnswer, onFailure }: Recording & { onAnswer: (answer: Answer) => void },
-): Promise<StreamResult> {
-  const { model } = under;
-  let result: StreamResult;
-  try {
-    result = await model.doStream({ ...joined(room.signal(), params), includeRawChunks: true });
-  } catch (error) {
-    throw await finishThrown(room, under, error);
-  }
+  { onAnswer, onFailed }: StreamEnds,
+): Promise<StreamResult | Failed> {
+  const asked = { ...joined(room.signal(), params), includeRawChunks: true };
+  const result = await made(room, under, () => under.model.doStream(asked));
+  if ('judgement' in result) return result;
   const parts = watched(result.stream, {
     wantsRaw: params.includeRawChunks === true,
     signal: room.signal(),
     onText: (text) => room.desk.partial(text),
     async onEnd(taken) {
-      const failed = await finishStream(room, under, taken);
-      if (failed === null) {
-        onAnswer(taken.answer);
-        return null;
-      }
-      // what the function itself gave up is no failure of its attempt
-      if (taken.how.type !== 'dropped') onFailure(failed.judgement);
-      return failed.error;
+      const failed = await finishStream(room, under, taken, result.response?.headers);
+      if (failed === null) onAnswer(taken.answer);
+      else onFailed(failed);
+      return failed;
     },
   });
   return { ...result, stream: parts };
+}
+
+async function made<Made extends object>(
+  room: CallRoom,
+  under: Under,
+  make: () => PromiseLike<Made>,
+): Promise<Made | Failed> {
+  try {
+    return await make();
+  } catch (error) {
+    return finishThrown(room, under, error);
+  }
 }
 
 /** What the call got before, where the function runs again. @throws what it got, where that was an error */

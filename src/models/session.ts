@@ -25,7 +25,7 @@ class Session implements ModelSession {
         room: this.#room,
         account,
         answers: this.#answers,
-        onFailure: (judgement) => void (this.#failure ??= judgement),
+        onStreamFailed: (judgement) => void (this.#failure ??= judgement),
       });
   }
 

@@ -23,7 +23,7 @@ export interface StreamWatch {
   signal: AbortSignal;
   onText: (text: string) => void;
   /** Resolves when the end is durable: with what the function is to get in its place, where it is no success. */
-  onEnd: (taken: Taken) => Promise<Error | null>;
+  onEnd: (taken: Taken) => Promise<{ error: unknown } | null>;
 }
 
 export function watched(source: ReadableStream<Part>, watch: StreamWatch): ReadableStream<Part> {
@@ -129,8 +129,8 @@ class Flow {
     this.#close();
     if (last === null) void this.#reader.cancel().catch(() => {});
     else void this.#drain();
-    const error = await this.#watch.onEnd(this.#taken(how));
-    if (error !== null) controller.enqueue({ type: 'error', error });
+    const failed = await this.#watch.onEnd(this.#taken(how));
+    if (failed !== null) controller.enqueue({ type: 'error', error: failed.error });
     else if (last !== null) controller.enqueue(last);
     controller.close();
   }
