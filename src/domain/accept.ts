@@ -1,4 +1,5 @@
 /** Acceptance: a request that passed its checks becomes the first state of a job. */
+import type { NanoUsd } from './money.ts';
 import { resolveLimits } from './policy.ts';
 import type { LimitPolicy, RequestedLimits } from './policy.ts';
 import type { JobEvent, Limits, ValidationIssue } from './record.ts';
@@ -15,6 +16,8 @@ export interface NewJob {
   inputSha256: string;
   requestedLimits: RequestedLimits;
   workflowLimits: Partial<LimitPolicy>;
+  /** What all of its calls to models may cost together; null: no limit of its own. */
+  spendingLimit: NanoUsd | null;
   /** When it may first run; null for at once. */
   runAt: number | null;
   priority: number;

@@ -8,6 +8,7 @@
  * opens or takes.
  */
 import { FAILURES, type ErrorCode } from './failures.ts';
+import type { NanoUsd } from './money.ts';
 import { resolveLimits, retryDelayMs } from './policy.ts';
 import type { Backoff, LimitPolicy, RequestedLimits } from './policy.ts';
 import type {
@@ -70,9 +71,17 @@ export interface ReplayCommand {
   reason: string;
   /** The decision this replay takes; without it, whichever is open. */
   decisionId?: string | undefined;
-  limits?: RequestedLimits | undefined;
+  limits?: ReplayLimits | undefined;
+  /** Every call to a model is answered by a stored response, and none is made. */
+  fromEvidence?: true | undefined;
   /** Pins another output schema of the same workflow version. */
   outputSchemaSha256?: string | undefined;
+}
+
+/** What a replay changes of the limits; the others stay. */
+interface ReplayLimits extends RequestedLimits {
+  /** Null lifts it. */
+  spendingLimit?: NanoUsd | null | undefined;
 }
 
 /**
@@ -99,6 +108,8 @@ export interface Move {
   /** Null where it stays as it was. */
   suspicion: Suspicion | null;
   outputSchemaSha256?: string;
+  /** Unset where it stays as it was; null: no limit any more. */
+  spendingLimit?: NanoUsd | null;
 }
 
 export type Refusal =
@@ -274,7 +285,9 @@ function replay(known: Known, command: ReplayCommand, now: number, caps: LimitPo
   const renewed = renewedLimits(known.limits, command.limits ?? {}, caps, now);
   if (renewed.limits === null) return { refusal: { refused: 'invalid', issues: renewed.issues } };
   const { actor, reason } = command;
-  const events = [stamped(known, now, { type: 'queued', to: 'queued', actor, reason })];
+  const spendingLimit = command.limits?.spendingLimit;
+  const evidence = command.fromEvidence === true ? { detail: { from_evidence: true } } : {};
+  const events = [stamped(known, now, { type: 'queued', to: 'queued', actor, reason, ...evidence })];
   if (renewed.limits.deadlineAt !== known.limits.deadlineAt) {
     const detail = { deadline_at: new Date(renewed.limits.deadlineAt).toISOString() };
     events.push({
@@ -294,6 +307,7 @@ function replay(known: Known, command: ReplayCommand, now: number, caps: LimitPo
       decision: { ...open, open: false, choice: 'replay', actor, reason, takenAt: now },
       events,
       ...(command.outputSchemaSha256 === undefined ? {} : { outputSchemaSha256: command.outputSchemaSha256 }),
+      ...(spendingLimit === undefined ? {} : { spendingLimit }),
     },
   };
 }

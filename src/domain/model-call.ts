@@ -57,8 +57,10 @@ export interface ModelCall extends CallOpening {
   n: number;
   attempt: number;
   token: number;
+  /** 1, 2, ... within the attempt. */
+  place: number;
   startedAt: number;
-  /** What was held for it before it began. */
+  /** What was held for it before it began; held until its billing is known. */
   reserved: NanoUsd;
   /** Null while it is under way, and for ever where its attempt ended before it did. */
   end: (CallEnd & { endedAt: number }) | null;

@@ -4,6 +4,8 @@
  */
 import type { ErrorCode } from './failures.ts';
 import type { JsonValue } from './json.ts';
+import type { ModelCall } from './model-call.ts';
+import type { NanoUsd } from './money.ts';
 
 export type Status = 'queued' | 'running' | 'completed' | 'dead_letter';
 
@@ -109,6 +111,15 @@ export interface Progress {
   at: number;
 }
 
+/** What a job's calls to models cost. Nothing is begun that would take `spent` and `reserved` together past `limit`. */
+interface JobSpending {
+  /** The job's own; null: none. */
+  limit: NanoUsd | null;
+  spent: NanoUsd;
+  /** Held for calls that are under way, and for those of which nobody knows what they cost. */
+  reserved: NanoUsd;
+}
+
 /** A job as a store gives it back, in one snapshot: the lease and its `running` event included. */
 export interface Job {
   jobId: string;
@@ -137,6 +148,9 @@ export interface Job {
   artifact: ArtifactRef | null;
   artifacts: NamedArtifact[];
   decision: Decision | null;
+  /** Oldest first, those of all attempts. */
+  calls: ModelCall[];
+  spending: JobSpending;
   createdAt: number;
   updatedAt: number;
   startedAt: number | null;

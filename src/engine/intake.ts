@@ -136,6 +136,7 @@ async function check(
     inputSha256: request.input === undefined && upload !== null ? upload.sha256 : input.value.sha256,
     requestedLimits: request.limits ?? {},
     workflowLimits: definition.limits ?? {},
+    spendingLimit: null,
     runAt: request.runAt ?? null,
     priority,
     labels,

@@ -24,6 +24,12 @@ export interface LimitLine {
   reserved: NanoUsd;
 }
 
+/** An account of today with the limit that a person set for it. */
+export interface KnownLimit extends LimitLine {
+  /** Null where nobody set one: that of the workflow or of the settings holds then, which the store does not know. */
+  setBy: { actor: string; reason: string; at: number } | null;
+}
+
 export type CallBegun =
   | { outcome: 'begun'; n: number }
   | { outcome: 'lease_lost' }
@@ -42,13 +48,16 @@ export interface Upstream {
 export interface Ledger {
   /**
    * Writes the call's intent and reserves its estimate, all or nothing. The job's limit is the record's; `limits` are those
-   * of the workflow and of the settings, null where there is none.
+   * of the workflow and of the settings, null where there is none. A begin that was not answered may be sent again: one attempt
+   * has one call of each `place`, and the second gets the first's answer.
+   * @param place 1, 2, ... within the attempt
    * @param reusedFrom a call whose stored response stands in: nothing is reserved, and no pause holds it
    */
   begin(params: {
     jobId: string;
     token: number;
     attempt: number;
+    place: number;
     workflow: string;
     opening: CallOpening;
     estimate: NanoUsd;
@@ -58,14 +67,16 @@ export interface Ledger {
 
   /**
    * Writes the end of a call with its response (a small one in the same transaction) and settles its reservation:
-   * `cost` null leaves it held, as `unknown`. False where the token is not the job's current one: nothing is written.
+   * `cost` null leaves it held, as `unknown`; `'none'` says that nothing was billed. False where the token is not the job's
+   * current one, or began no such call: nothing is written. An end that was not answered may be sent again: of a call that
+   * this token ended before it changes nothing, and is true.
    */
   end(params: {
     jobId: string;
     token: number;
     n: number;
     end: CallEnd;
-    cost: NanoUsd | null;
+    cost: NanoUsd | 'none' | null;
     response: { uri: string; sha256: string; bytes: number } | null;
     blob: InlineBlob | null;
   }): Promise<boolean>;
@@ -97,15 +108,15 @@ export interface Ledger {
     reason: string;
   }): Promise<void>;
 
-  /** Today's accounts of workflows and of the deployment, with the limits that persons set, newest day first. */
-  limits(): Promise<LimitLine[]>;
+  /** Today's accounts: the deployment's first, then those of workflows that made calls today or whose limit a person set, by name. */
+  limits(): Promise<KnownLimit[]>;
 
-  /** Every worker's calls to it wait until then; a shorter pause than the one that is known changes nothing. */
+  /** Calls to it are refused until then, to every worker; a shorter pause than the one that is known changes nothing. */
   pause(upstream: Upstream, forMs: number): Promise<void>;
 
-  /** Notes that jobs of this workflow wait for it: they are not claimed until it has passed. */
+  /** Notes that jobs of this workflow wait for it, until its pause has passed; nothing where it has passed already. */
   holdWorkflow(upstream: Upstream, workflow: string): Promise<void>;
 
-  /** Workflows whose jobs wait for a provider now, with the milliseconds that are left. */
+  /** Workflows whose jobs wait for a provider now, with the milliseconds that are left, of several the most. */
   heldWorkflows(): Promise<{ workflow: string; forMs: number }[]>;
 }

@@ -1,12 +1,15 @@
 /** One opened store: all that is durable but the large blobs. */
 import type { JobStore } from './job-store.ts';
 import type { KeyStore } from './key-store.ts';
+import type { Ledger } from './ledger.ts';
 import type { UploadStore } from './upload-store.ts';
 
 export interface Store {
   /** For people: `sqlite /path/claimcheck.db`. Never holds a password. */
   description: string;
   jobs: JobStore;
+  /** Calls to models, and what they cost. */
+  ledger: Ledger;
   keys: KeyStore;
   uploads: UploadStore;
   /** Releases what is held; verbs called later reject. */

@@ -51,6 +51,8 @@ export function accepted(asked: Asked, now: number): Machine | ValidationIssue[]
     runAt: found.runAt,
     lease: null,
     progress: null,
+    calls: [],
+    spending: { limit: null, spent: 0, reserved: 0 },
     errors: [],
     events: [found.event],
     artifact: null,
@@ -91,6 +93,8 @@ function apply(machine: Machine, move: Move, now: number): void {
     replays: move.replays,
     limits: move.limits,
     outputSchemaSha256: move.outputSchemaSha256 ?? job.outputSchemaSha256,
+    spending:
+      move.spendingLimit === undefined ? job.spending : { ...job.spending, limit: move.spendingLimit },
     lease: move.to === 'running' ? leaseOf(machine, move, now) : null,
     errors: [...job.errors, ...move.errors],
     events: [...job.events, ...move.events],

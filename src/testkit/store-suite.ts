@@ -4,6 +4,7 @@
  * Each case gets an empty store of its own, and a clock that only it moves.
  */
 import { acceptingCases } from './store/accepting.ts';
+import { callingCases } from './store/calling.ts';
 import { claimingCases } from './store/claiming.ts';
 import { decidingCases } from './store/deciding.ts';
 import { Fixture } from './store/fixture.ts';
@@ -12,6 +13,7 @@ import { passingTimeCases } from './store/passing-time.ts';
 import { readingCases } from './store/reading.ts';
 import { reconcilingCases } from './store/reconciling.ts';
 import { settlingCases } from './store/settling.ts';
+import { spendingCases } from './store/spending.ts';
 import { suspectsCases } from './store/suspects.ts';
 
 export interface TestRunner {
@@ -28,6 +30,8 @@ const ROOMS: Readonly<Record<string, Cases>> = {
   suspects: suspectsCases,
   reconciling: reconcilingCases,
   reading: readingCases,
+  calling: callingCases,
+  spending: spendingCases,
 };
 
 /** @param open opens an empty store for one case */

@@ -90,5 +90,12 @@ function afterEach(store: Store, moved: () => Promise<unknown>): Store {
         };
       },
     });
-  return { ...store, jobs: waiting(store.jobs), keys: waiting(store.keys), uploads: waiting(store.uploads) };
+  const { jobs, ledger, keys, uploads } = store;
+  return {
+    ...store,
+    jobs: waiting(jobs),
+    ledger: waiting(ledger),
+    keys: waiting(keys),
+    uploads: waiting(uploads),
+  };
 }

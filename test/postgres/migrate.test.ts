@@ -56,6 +56,10 @@ it('a schema of an older version is brought up to date under a worker that goes 
   await query(`ALTER TABLE "${schema}".lanes DROP COLUMN suspicion`);
   await query(`ALTER TABLE "${schema}".lanes ADD UNIQUE (workflow, version, output_schema_sha256, tenant)`);
   await query(`ALTER TABLE "${schema}".jobs ADD COLUMN keyed boolean NOT NULL DEFAULT false`);
+  await query(`ALTER TABLE "${schema}".jobs DROP COLUMN spending_limit`);
+  await query(`DROP TABLE "${schema}".model_calls, "${schema}".spending, "${schema}".spending_limits,
+    "${schema}".provider_pauses`);
+  await query(`DROP FUNCTION "${schema}".utc_day`);
   await query(`ALTER TABLE "${schema}".idempotency DROP COLUMN jobs, DROP COLUMN open_at, ADD COLUMN job bigint,
     ADD COLUMN job_id text, ADD COLUMN ended_at bigint`);
   const updated = await open();

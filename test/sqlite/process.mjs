@@ -44,6 +44,7 @@ function newJob(number) {
     inputSha256: 'digest',
     requestedLimits: {},
     workflowLimits: {},
+    spendingLimit: null,
     runAt: null,
     priority: 0,
     labels: {},

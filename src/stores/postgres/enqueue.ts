@@ -153,6 +153,7 @@ export class Intake {
         input_refs: names(jobs.map((job) => job.inputRef ?? '')),
         inputs_sha256: names(jobs.map((job) => job.inputSha256)),
         events: texts(taken.map(({ accepted: terms }) => toLines([terms.event]))),
+        spending_limits: numbers(jobs.map((job) => job.spendingLimit)),
         ...keyColumns(requests.map(({ request }) => request)),
         ...labelColumns(jobs),
       },

@@ -157,6 +157,8 @@ export class Moves {
       max_attempts: limits.maxAttempts,
       deadline_at: limits.deadlineAt,
       deadline_ms: limits.deadlineMs,
+      limits_spending: move.spendingLimit !== undefined,
+      spending_limit: move.spendingLimit ?? null,
       now: row.now,
       event_count: move.events.length,
       events: toLines(move.events),

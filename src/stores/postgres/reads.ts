@@ -1,5 +1,6 @@
 /** What readers see: a job's record or its status, on one snapshot, with the lease of a running attempt in it. */
 import type { JobStore } from '../../ports/job-store.ts';
+import type { CallRow } from '../shared/calls.ts';
 import type { LaneTitle } from '../shared/lanes.ts';
 import { parsed } from '../shared/rows.ts';
 import { jobOf, statusOf } from '../shared/views.ts';
@@ -17,10 +18,11 @@ interface BlobRow {
 type ReadVerbs = Pick<JobStore, 'statuses' | 'job' | 'inlineBlob'>;
 
 export function readVerbs({ connection }: StoreContext): ReadVerbs {
-  const sql = prepared<{ statuses: StatusRow & LaneTitle; job: JobRow & LaneTitle; inlineBlob: BlobRow }>(
-    connection,
-    'reads',
-  );
+  const sql = prepared<{
+    statuses: StatusRow & LaneTitle;
+    job: JobRow & LaneTitle & { calls: CallRow[] | null };
+    inlineBlob: BlobRow;
+  }>(connection, 'reads');
   return {
     async statuses(asked) {
       const ids = new Set(asked.map(({ jobId }) => jobId).filter(isName));
@@ -34,7 +36,7 @@ export function readVerbs({ connection }: StoreContext): ReadVerbs {
 
     async job({ tenant, jobId }) {
       const row = isPlain(jobId) ? await sql.job.get({ id: jobId, tenant }) : undefined;
-      return row === undefined ? null : jobOf(row, row);
+      return row === undefined ? null : jobOf(row, row, row.calls ?? []);
     },
 
     async inlineBlob({ uri }) {

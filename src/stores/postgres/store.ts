@@ -18,6 +18,7 @@ import { enqueueVerb, Intake } from './enqueue.ts';
 import { isOutsideTransaction } from './errors.ts';
 import { keyStore } from './keys.ts';
 import { Lanes } from './lanes.ts';
+import { ledgerOf } from './ledger.ts';
 import { listVerb } from './list.ts';
 import { listen } from './listener.ts';
 import type { Hint } from './listener.ts';
@@ -92,8 +93,13 @@ function assemble(connection: Connection, { rules }: PostgresStoreOptions): Stor
   return { connection, lanes, moves, marks, held: new Held(), rules };
 }
 
-function verbs(context: StoreContext): Pick<Store, 'jobs' | 'keys' | 'uploads'> {
-  return { jobs: jobStore(context), keys: keyStore(context), uploads: uploadStore(context) };
+function verbs(context: StoreContext): Pick<Store, 'jobs' | 'ledger' | 'keys' | 'uploads'> {
+  return {
+    jobs: jobStore(context),
+    ledger: ledgerOf(context),
+    keys: keyStore(context),
+    uploads: uploadStore(context),
+  };
 }
 
 function jobStore(context: StoreContext): JobStore {

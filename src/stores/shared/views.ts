@@ -9,6 +9,8 @@ import type {
   NamedArtifact,
 } from '../../domain/record.ts';
 import type { Progress, Status, StatusView } from '../../domain/record.ts';
+import { callOf } from './calls.ts';
+import type { CallRow } from './calls.ts';
 import type { LaneTitle } from './lanes.ts';
 import { fromLines, labelsOf, limitsOf, parsed, runningEvent } from './rows.ts';
 
@@ -48,6 +50,10 @@ export interface JobRow {
   artifact: string | null;
   artifacts: string | null;
   decision: string | null;
+  spending_limit: number | null;
+  /** Null as long as no call was begun. */
+  spent: number | null;
+  reserved: number | null;
   input: string;
   input_ref: string | null;
   input_sha256: string;
@@ -76,7 +82,7 @@ export function statusOf(row: StatusRow, lane: LaneTitle): StatusView {
   };
 }
 
-export function jobOf(row: JobRow, lane: LaneTitle): Job {
+export function jobOf(row: JobRow, lane: LaneTitle, calls: readonly CallRow[]): Job {
   const lease = leaseOf(row);
   const running = lease === null ? 0 : 1;
   const events = fromLines<JobEvent>(row.events);
@@ -105,6 +111,8 @@ export function jobOf(row: JobRow, lane: LaneTitle): Job {
     artifact: row.artifact === null ? null : parsed<ArtifactRef>(row.artifact),
     artifacts: row.artifacts === null ? [] : parsed<NamedArtifact[]>(row.artifacts),
     decision: row.decision === null ? null : parsed<Decision>(row.decision),
+    calls: calls.map((call) => callOf(call, row.token)),
+    spending: { limit: row.spending_limit, spent: row.spent ?? 0, reserved: row.reserved ?? 0 },
     createdAt: row.created_at,
     updatedAt: lease?.since ?? row.updated_at,
     startedAt: row.started_at ?? lease?.since ?? null,

@@ -100,6 +100,7 @@ class Intake {
       run_at: runAt,
       now,
       events: toLines([event]),
+      spending_limit: job.spendingLimit,
     });
     this.#writeRequest(job, number);
     this.#context.moves.queue(

@@ -128,7 +128,7 @@ export class Moves {
     });
   }
 
-  #renew(row: KnownRow, { limits }: Move): void {
+  #renew(row: KnownRow, { limits, spendingLimit }: Move): void {
     this.#sql.renewLimits.run({
       number: row.number,
       timeout_ms: limits.timeoutMs,
@@ -136,6 +136,8 @@ export class Moves {
       deadline_at: limits.deadlineAt,
       deadline_ms: limits.deadlineMs,
     });
+    if (spendingLimit !== undefined)
+      this.#sql.limitSpending.run({ number: row.number, spending_limit: spendingLimit });
   }
 
   #enter(row: KnownRow, move: Move, { lane, tenant }: LaneRow, when: { now: number; place: number }): void {
@@ -172,6 +174,7 @@ type MoveStatement =
   | 'write'
   | 'changeLane'
   | 'renewLimits'
+  | 'limitSpending'
   | 'endLease'
   | 'revoke'
   | 'addReady'

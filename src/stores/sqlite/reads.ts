@@ -1,5 +1,6 @@
 /** What readers see: a job's record or its status, on one snapshot, with the lease of a running attempt in it. */
 import type { JobStore } from '../../ports/job-store.ts';
+import type { CallRow } from '../shared/calls.ts';
 import { jobOf, statusOf } from '../shared/views.ts';
 import type { JobRow, StatusRow } from '../shared/views.ts';
 import type { StoreContext } from './context.ts';
@@ -15,6 +16,7 @@ type ReadVerbs = Pick<JobStore, 'statuses' | 'job' | 'inlineBlob'>;
 
 export function readVerbs({ connection, lanes }: StoreContext): ReadVerbs {
   const sql = prepared<{ status: StatusRow; job: JobRow; inlineBlob: BlobRow }>(connection.db, 'reads');
+  const { calls } = prepared<{ calls: CallRow }>(connection.db, 'ledger');
 
   /** Another tenant's row is none. A bound string ends at its first U+0000, so the id is compared again as well. */
   function own<Row extends { id: string; lane: number }>(
@@ -39,7 +41,7 @@ export function readVerbs({ connection, lanes }: StoreContext): ReadVerbs {
     job: ({ tenant, jobId }) =>
       connection.read(() => {
         const found = own(sql.job.get({ id: jobId }), jobId, tenant);
-        return found === null ? null : jobOf(found.row, found.lane);
+        return found === null ? null : jobOf(found.row, found.lane, calls.all({ id: jobId }));
       }),
 
     inlineBlob: ({ uri }) =>

@@ -1,7 +1,7 @@
 /** The ends of attempts, and how far they are: each fenced by the token of its lease. */
-import type { InlineBlob, JobStore, Settled, Settlement } from '../../ports/job-store.ts';
+import type { JobStore, Settled, Settlement } from '../../ports/job-store.ts';
+import { blobKeeper } from './blobs.ts';
 import type { StoreContext } from './context.ts';
-import { isTaken } from './errors.ts';
 import { knownOf } from '../shared/rows.ts';
 import type { KnownRow } from '../shared/rows.ts';
 import { prepared } from './statements.ts';
@@ -12,10 +12,8 @@ export function settleVerbs({
   held,
   now,
 }: StoreContext): Pick<JobStore, 'settle' | 'progress'> {
-  const sql = prepared<{ held: KnownRow; addBlob: never; sameBlob: { same: 1 }; progress: never }>(
-    connection.db,
-    'settle',
-  );
+  const sql = prepared<{ held: KnownRow; progress: never }>(connection.db, 'settle');
+  const keep = blobKeeper(connection);
 
   function one({ jobId, token, command, blobs }: Settlement, at: number): Settled {
     const row = held.get(token, jobId) ?? sql.held.get({ id: jobId, token });
@@ -25,18 +23,6 @@ export function settleVerbs({
     if (moved === null) return { refused: 'lease_lost' };
     for (const blob of blobs) keep(blob);
     return { moved };
-  }
-
-  /** URIs carry the token of an attempt, so bytes are never replaced by others: that would be a defect of the caller. */
-  function keep({ uri, mediaType, bytes }: InlineBlob): void {
-    const params = { uri, media_type: mediaType, bytes };
-    try {
-      sql.addBlob.run(params);
-    } catch (error) {
-      if (!isTaken(error)) throw error;
-      if (sql.sameBlob.get(params) === undefined)
-        throw new Error(`${uri} holds other bytes already`, { cause: error });
-    }
   }
 
   return {

@@ -17,6 +17,7 @@ import { enqueueVerb } from './enqueue.ts';
 import { openFile, prepareFile, requireDurable } from './file.ts';
 import { keyStore } from './keys.ts';
 import { Lanes } from './lanes.ts';
+import { ledgerOf } from './ledger.ts';
 import { listVerb } from './list.ts';
 import { Moves } from './moves.ts';
 import { Numbers } from './numbers.ts';
@@ -76,6 +77,7 @@ function assemble(connection: Connection, path: string, options: SqliteStoreOpti
   return {
     description: `sqlite ${path}`,
     jobs: jobStore(context),
+    ledger: ledgerOf(context),
     keys: keyStore(context),
     uploads: uploadStore(context),
     close: () => connection.close(),

@@ -73,6 +73,7 @@ export class Fixture {
       inputSha256: 'input-digest',
       requestedLimits: {},
       workflowLimits: {},
+      spendingLimit: null,
       runAt: null,
       priority: 0,
       labels: {},

@@ -25,7 +25,7 @@ WITH moment AS MATERIALIZED (
     ARRAY(SELECT nextval('claimcheck.job_numbers') FROM generate_subscripts(:lanes::integer[], 1)) AS numbers
   FROM claimcheck.now_ms() AS now
 ), asked AS MATERIALIZED (
-  SELECT m.numbers[u.nth] AS number, u.id, u.lane, u.priority, u.timeout_ms, u.max_attempts, u.deadline_ms,
+  SELECT m.numbers[u.nth] AS number, u.id, u.lane, u.priority, u.timeout_ms, u.max_attempts, u.deadline_ms, u.spending_limit,
     u.deadline_at + m.base AS deadline_at, u.run_at + m.base AS run_at,
     u.input, u.input_ref, u.input_sha256, u.labels,
     CASE WHEN m.base = 0 THEN u.events ELSE replace(u.events, '"at":0,', concat('"at":', m.base, ',')) END AS events
@@ -34,10 +34,10 @@ WITH moment AS MATERIALIZED (
     :timeouts::bigint[], :max_attempts::integer[], :deadlines_at::bigint[], :deadlines::bigint[], :runs_at::bigint[],
     string_to_array(:inputs, E'\x1e', ''), string_to_array(:input_refs, E'\x1e', ''),
     string_to_array(:inputs_sha256, E'\x1e', ''), string_to_array(:labels, E'\x1e', ''),
-    string_to_array(:events, E'\x1e', '')
+    string_to_array(:events, E'\x1e', ''), :spending_limits::bigint[]
   ) WITH ORDINALITY AS u(
     id, lane, priority, timeout_ms, max_attempts, deadline_at, deadline_ms, run_at,
-    input, input_ref, input_sha256, labels, events, nth
+    input, input_ref, input_sha256, labels, events, spending_limit, nth
   )
 ), keys AS (
   INSERT INTO claimcheck.idempotency (tenant, name, request_sha256, jobs, open_at)
@@ -49,9 +49,9 @@ WITH moment AS MATERIALIZED (
   ORDER BY k.tenant, k.name
 ), jobs AS (
   INSERT INTO claimcheck.jobs (number, id, lane, priority, place, timeout_ms, max_attempts, deadline_at, deadline_ms,
-    run_at, created_at, updated_at, input, input_ref, input_sha256, labels, events)
+    run_at, created_at, updated_at, input, input_ref, input_sha256, labels, events, spending_limit)
   SELECT number, id, lane, priority, run_at, timeout_ms, max_attempts, deadline_at, deadline_ms,
-    run_at, m.now, m.now, input, input_ref, input_sha256, labels, events
+    run_at, m.now, m.now, input, input_ref, input_sha256, labels, events, spending_limit
   FROM moment m CROSS JOIN asked
 ), ready AS (
   INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)

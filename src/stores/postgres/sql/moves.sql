@@ -124,6 +124,7 @@ WITH answered AS (
     status = 'queued', lane = :lane::integer, place = :place::bigint, used = :used::integer, replays = :replays::integer,
     timeout_ms = :timeout_ms::bigint, max_attempts = :max_attempts::integer,
     deadline_at = :deadline_at::bigint, deadline_ms = :deadline_ms::bigint,
+    spending_limit = CASE WHEN :limits_spending::boolean THEN :spending_limit::bigint ELSE j.spending_limit END,
     updated_at = :now::bigint, finished_at = NULL,
     event_count = j.event_count + :event_count::integer, events = j.events || :events, decision = :decision
   FROM answered a WHERE j.number = a.job

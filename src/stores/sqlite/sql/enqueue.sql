@@ -7,10 +7,10 @@ FROM idempotency WHERE tenant = :tenant AND name = :name;
 -- name: addJob
 INSERT INTO jobs (number, id, lane, status, priority, place, attempt, used, replays,
   timeout_ms, max_attempts, deadline_at, deadline_ms, run_at, created_at, updated_at,
-  event_count, events, errors)
+  event_count, events, errors, spending_limit)
 VALUES (:number, :id, :lane, 'queued', :priority, :place, 0, 0, 0,
   :timeout_ms, :max_attempts, :deadline_at, :deadline_ms, :run_at, :now, :now,
-  1, :events, '');
+  1, :events, '', :spending_limit);
 
 -- name: addRequest
 INSERT INTO requests (job, input, input_ref, input_sha256, labels)

@@ -20,6 +20,9 @@ UPDATE jobs SET
   timeout_ms = :timeout_ms, max_attempts = :max_attempts, deadline_at = :deadline_at, deadline_ms = :deadline_ms
 WHERE number = :number;
 
+-- name: limitSpending
+UPDATE jobs SET spending_limit = :spending_limit WHERE number = :number;
+
 -- name: endLease
 DELETE FROM leases WHERE job = :job AND token = :token RETURNING 1 AS ended;
 

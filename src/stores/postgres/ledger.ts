@@ -1,0 +1,148 @@
+/**
+ * Calls to models and their money. Each verb is one statement, so that no account is ever held between two of them: the day's
+ * is every call's, and a process that dies or dawdles while it holds it would stop all others.
+ */
+import { StoreUnavailableError } from '../../ports/job-store.ts';
+import type { CallBegun, Ledger, Upstream } from '../../ports/ledger.ts';
+import { askedOf, billOf, callOf, knownLimitOf, limitName, passedBy } from '../shared/calls.ts';
+import type { CallRow, KnownLimitRow, LineRow } from '../shared/calls.ts';
+import { quoted } from '../shared/rows.ts';
+import { isPlain } from './columns.ts';
+import type { StoreContext } from './context.ts';
+import { isTaken } from './errors.ts';
+import { prepared } from './statements.ts';
+
+/** What is changed by others each time between two looks at it is looked at again. */
+const TRIES = 20;
+
+type Begin = Parameters<Ledger['begin']>[0];
+
+/** The same on each row, and a line of an account. */
+interface BeginRow extends LineRow {
+  held: boolean;
+  /** The call's number, where it was begun. */
+  n: number | null;
+  for_ms: number | null;
+}
+
+export function ledgerOf({ connection }: StoreContext): Ledger {
+  const sql = prepared<{
+    begin: BeginRow;
+    open: never;
+    end: { ended: boolean };
+    settleUnknown: { settled: boolean };
+    calls: CallRow & { current: number | null };
+    unknownCalls: CallRow & { current: number | null; id: string; tenant: string; workflow: string };
+    setLimit: never;
+    limits: KnownLimitRow;
+    pause: never;
+    holdWorkflow: never;
+    heldWorkflows: { workflow: string; for_ms: number };
+  }>(connection, 'ledger');
+
+  /** Null where it has to be tried again. */
+  async function tryBegin(params: Begin): Promise<CallBegun | null> {
+    const { jobId: id, token, attempt, place, workflow, opening, limits, reusedFrom } = params;
+    const asked = askedOf(params);
+    const { provider, account, requestedModel: model } = opening;
+    const rows = await sql.begin.all({
+      id,
+      token,
+      attempt,
+      place,
+      workflow,
+      ...asked,
+      ...quotedOf({ provider, account, model }),
+      opening: JSON.stringify(opening),
+      workflow_limit: limits.workflow,
+      day_limit: limits.day,
+      reused_from: reusedFrom,
+    });
+    const [row] = rows;
+    if (row === undefined) throw new Error('a begin went without an answer');
+    if (!row.held) return { outcome: 'lease_lost' };
+    if (row.n !== null) return { outcome: 'begun', n: row.n };
+    if (row.for_ms !== null) return { outcome: 'paused', forMs: row.for_ms };
+    if (rows.length < 3) await sql.open.count({ workflow });
+    // Nothing is passed where others have just written the job's account, or made those of the day.
+    const line = rows.length < 3 ? null : passedBy(rows, asked.estimate);
+    return line === null ? null : { outcome: 'over_limit', line };
+  }
+
+  return {
+    async begin(params) {
+      for (let tries = 1; tries <= TRIES; tries += 1) {
+        const answer = await tryBegin(params).catch(nullIfTaken);
+        if (answer !== null) return answer;
+      }
+      throw new StoreUnavailableError(`the accounts of ${params.jobId} are written by others all the time`);
+    },
+
+    async end({ jobId: id, token, n, end, cost, response, blob }) {
+      const row = await sql.end.get({
+        id,
+        token,
+        n,
+        ...billOf(cost),
+        ended: JSON.stringify(end),
+        response: response === null ? null : JSON.stringify(response),
+        blob_uri: blob?.uri ?? null,
+        blob_media_type: blob === null ? null : quoted(blob.mediaType),
+        blob_bytes: blob === null ? null : Buffer.from(blob.bytes),
+      });
+      return row?.ended === true;
+    },
+
+    async settleUnknown({ tenant, jobId: id, n, cost, actor, reason }) {
+      if (!isPlain(id)) return 'not_found';
+      const settled_by = JSON.stringify({ actor, reason });
+      const row = await sql.settleUnknown.get({ tenant, id, n, cost, settled_by });
+      if (row === undefined) return 'not_found';
+      return row.settled ? 'settled' : 'not_unknown';
+    },
+
+    async calls({ jobId: id }) {
+      const rows = isPlain(id) ? await sql.calls.all({ id }) : [];
+      return rows.map((row) => callOf(row, row.current));
+    },
+
+    async unknownCalls({ limit }) {
+      const rows = await sql.unknownCalls.all({ limit });
+      return rows.map((row) => {
+        const { id: jobId, tenant, workflow } = row;
+        return { jobId, tenant, workflow, call: callOf(row, row.current) };
+      });
+    },
+
+    async setLimit({ scope, name, limit, actor, reason }) {
+      const who = { actor: quoted(actor), reason: quoted(reason) };
+      await sql.setLimit.count({ scope, name: limitName({ scope, name }), amount: limit, ...who });
+    },
+
+    limits: async () => (await sql.limits.all({})).map(knownLimitOf),
+
+    async pause(upstream, forMs) {
+      await sql.pause.count({ ...quotedOf(upstream), for_ms: forMs });
+    },
+
+    async holdWorkflow(upstream, workflow) {
+      await sql.holdWorkflow.count({ ...quotedOf(upstream), workflow });
+    },
+
+    async heldWorkflows() {
+      const rows = await sql.heldWorkflows.all({});
+      return rows.map(({ workflow, for_ms }) => ({ workflow, forMs: for_ms }));
+    },
+  };
+}
+
+/** The same call was begun by the same begin, sent twice: the next look finds it. */
+function nullIfTaken(error: unknown): null {
+  if (isTaken(error, 'model_calls_place')) return null;
+  throw error;
+}
+
+/** Names that come from a workflow's code, as the tables keep them. */
+function quotedOf({ provider, account, model }: Upstream) {
+  return { provider: quoted(provider), account: quoted(account), model: quoted(model) };
+}
