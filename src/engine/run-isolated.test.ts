@@ -6,7 +6,6 @@ import type { AttemptHost, IsolatedEnd, Isolation } from '../ports/isolation.ts'
 import type { ClaimedJob } from '../ports/job-store.ts';
 import type { Upload } from '../ports/upload-store.ts';
 import { createKeeper } from './durable.ts';
-import { noModel } from './no-model.ts';
 import { runIsolated } from './run-isolated.ts';
 import type { RunDeps } from './run-workflow.ts';
 import { systemClock } from './system-clock.ts';
@@ -48,7 +47,7 @@ function run(act: (host: AttemptHost) => Promise<IsolatedEnd>, deps: Partial<Run
   const whole: RunDeps = {
     uploads: { find: () => Promise.resolve(null) },
     blobs,
-    model: noModel,
+    model: null,
     log: LOG,
     clock: systemClock,
     signal: new AbortController().signal,

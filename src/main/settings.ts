@@ -62,6 +62,8 @@ export function engineSettings(settings: Settings): EngineSettings {
     idempotencyMs: settings.idempotencyMs,
     caps: { timeoutMs: maxTimeoutMs, maxAttempts, deadlineMs: maxDeadlineMs },
     backoff: { baseMs: backoffBaseMs, capMs: backoffCapMs },
+    prices: [],
+    dayLimit: null,
   };
 }
 

@@ -7,6 +7,7 @@ import type { CallEnd } from '../domain/model-call.ts';
 import { judge } from '../domain/model-outcome.ts';
 import type { CallsBefore, Judgement, Seen } from '../domain/model-outcome.ts';
 import { isLastingFault } from '../domain/network-faults.ts';
+import { classify } from '../domain/thrown.ts';
 import { read } from '../domain/untrusted.ts';
 import type { CallDesk, LanguageModel, StoredResponse } from '../ports/models.ts';
 import { errorOf } from './errors.ts';
@@ -92,7 +93,12 @@ export async function finishThrown(room: CallRoom, under: Under, error: unknown)
   const seen = seenOfThrown(error, room.signal(), Date.now());
   const raw = bodyOf200(error);
   const stored = raw === null ? null : storedOf(null, raw);
-  return finishFailed(room, under, { seen, end: endOfError(error, seen), stored });
+  const end = endOfError(error, seen);
+  // a model of the user's own may say by our errors what it failed with
+  const own = seen.type === 'signal' ? null : judgementOfOurs(error);
+  if (own === null) return finishFailed(room, under, { seen, end, stored });
+  const { judgement } = await finishFailed(room, under, { seen: { type: 'guard', judgement: own }, end, stored });
+  return { judgement, error };
 }
 
 /** @returns how the stream failed; null where it did not */
@@ -121,6 +127,14 @@ async function finishFailed(
   await tell(room, under, judgement, end, stored);
   const { aborted, reason } = room.signal() as { aborted: boolean; reason: unknown };
   return { judgement, error: aborted ? reason : errorOf(judgement) };
+}
+
+const OURS = Symbol.for('claimcheck.error');
+
+function judgementOfOurs(error: unknown): Judgement | null {
+  if (read(error, OURS) !== true) return null;
+  const { code, rule = 'model/threw', retryAfterMs } = classify(error);
+  return { code, rule, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
 /** A thrown thing is never a success. */

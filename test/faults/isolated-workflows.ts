@@ -111,13 +111,13 @@ const DEEDS: Record<
   },
 
   // the model
-  caught: async ({ model, signal }) => {
-    const error: unknown = await model
-      .generate({ prompt: 'x' }, { signal })
-      .catch((thrown: unknown) => thrown);
+  caught: async ({ model }) => {
+    const error: unknown = await generateText({ model: model(), prompt: 'x' }).catch(
+      (thrown: unknown) => thrown,
+    );
     return error instanceof RetryableError ? { retryAfterMs: error.retryAfterMs } : { error: String(error) };
   },
-  ask: async ({ model, signal }) => ({ text: (await model.generate({ prompt: 'x' }, { signal })).text }),
+  ask: async ({ model }) => ({ text: (await generateText({ model: model(providerModel()), prompt: 'x' })).text }),
 
   // ends
   heed: ({ signal, saveArtifact }) =>
@@ -167,14 +167,11 @@ async function* chunks(count: number, bytes: number): AsyncGenerator<Uint8Array>
 
 /** All that the run API has. */
 async function everything(context: Context): Promise<Record<string, unknown>> {
-  const { file, model, signal, log, saveArtifact, jobId, attempt, labels } = context;
+  const { file, model, log, saveArtifact, jobId, attempt, labels } = context;
   log.info({ words: 3, secret: 'hidden', error: new RangeError('x') }, 'one line');
   let streamed = 0;
   for await (const chunk of file?.stream() ?? []) streamed += (chunk as Uint8Array).length;
-  const { text, usage } = await model.generate(
-    { system: 's', prompt: 'p', jsonSchema: { type: 'object' } },
-    { signal },
-  );
+  const { text, usage } = await generateText({ model: model(), system: 's', prompt: 'p' });
   await saveArtifact('small.txt', 'small', 'text/plain');
   await saveArtifact('large.bin', chunks(5, 50_000), 'application/octet-stream');
   const { bytes, mediaType, fileName } = file ?? {};

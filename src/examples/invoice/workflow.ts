@@ -1,7 +1,7 @@
 /** From a PDF invoice to its supplier, number, date, total and one line of summary. */
+import type { JSONSchema7 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import { defineWorkflow } from '../../engine/define.ts';
-import type { ModelResponse } from '../../ports/model.ts';
 import { answerSchema, parseAnswer } from './answer.ts';
 import { extractText } from './extract.ts';
 import { promptFor, SYSTEM } from './prompt.ts';
@@ -11,6 +11,8 @@ const outputSchema = answerSchema.extend({
   /** Who read the invoice, so that the artifact itself says how far to trust it. */
   produced_by: z.strictObject({ provider: z.string(), model: z.string(), note: z.string() }),
 });
+
+const ANSWER_JSON_SCHEMA = z.toJSONSchema(answerSchema) as JSONSchema7;
 
 /** Room for every field at its longest. */
 const MAX_OUTPUT_TOKENS = 1_000;
@@ -22,24 +24,26 @@ export const invoiceSummaryWorkflow = defineWorkflow({
   output: outputSchema,
   inputFile: 'required',
   async run({ file, model, signal, log, progress }) {
+    const { generateText, jsonSchema, Output } = await import('ai'); // dear to load: once the first invoice is there
     if (!file) throw new TypeError('invoice_summary was started without its file');
     const text = await extractText(file, { signal });
     log.info({ chars: text.length }, 'text extracted');
     progress(0.5, 'text extracted');
-    const response = await model.generate(
-      {
-        system: SYSTEM,
-        prompt: promptFor(text),
-        jsonSchema: z.toJSONSchema(answerSchema),
-        maxOutputTokens: MAX_OUTPUT_TOKENS,
-      },
-      { signal },
-    );
-    return { ...parseAnswer(response), produced_by: producedBy(response) };
+    const reader = model();
+    const { text: answer, response } = await generateText({
+      model: reader,
+      system: SYSTEM,
+      prompt: promptFor(text),
+      // without a validator of its own: `parseAnswer` is stricter
+      output: Output.object({ schema: jsonSchema(ANSWER_JSON_SCHEMA) }),
+      maxOutputTokens: MAX_OUTPUT_TOKENS,
+      abortSignal: signal,
+    });
+    return { ...parseAnswer(answer), produced_by: producedBy(reader.provider, response.modelId) };
   },
 });
 
-function producedBy({ provider, model }: ModelResponse) {
+function producedBy(provider: string, model: string) {
   const note =
     provider === RULE_BASED
       ? 'Read by fixed rules that stand in for a language model: check it against the invoice.'
