@@ -46,7 +46,7 @@ import { fileURLToPath } from 'node:url';
  */
 const HOUSE = {
   domain: { rooms: [] },
-  ports: { rooms: ['domain'], node: 'types' },
+  ports: { rooms: ['domain'], node: 'types', packages: ['@ai-sdk/provider'] },
 
   engine: { rooms: ['domain', 'ports'], node: true, packages: ['@standard-schema/spec'] },
   'stores/shared': { rooms: ['domain', 'ports'] },
@@ -61,7 +61,14 @@ const HOUSE = {
   models: {
     rooms: ['domain', 'ports'],
     node: true,
-    packages: ['ai', '@ai-sdk/openai', '@ai-sdk/anthropic', '@standard-schema/spec', 'zod'],
+    packages: [
+      'ai',
+      '@ai-sdk/provider',
+      '@ai-sdk/openai',
+      '@ai-sdk/anthropic',
+      '@standard-schema/spec',
+      'zod',
+    ],
   },
   notify: { rooms: ['domain', 'ports'], node: true },
 

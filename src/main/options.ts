@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMean } from '../domain/did-you-mean.ts';
 import { SETTINGS, allowedOf } from './setting-table.ts';
 import type { Setting } from './setting-table.ts';
 

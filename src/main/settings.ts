@@ -4,7 +4,7 @@
  */
 import { EXIT, Problem } from '../cli/problem.ts';
 import type { EngineSettings } from '../engine/settings.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMean } from '../domain/did-you-mean.ts';
 import { isKeyText } from './key-text.ts';
 import { SETTINGS, allowedOf, crashOf, flagOf, variableOf } from './setting-table.ts';
 import type { Setting, SettingKey } from './setting-table.ts';
