@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { canonicalJson, jsonIssue } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
+import { ALLOWED_USD, nanoOf } from '../domain/dollars.ts';
 import type { Lane } from '../ports/job-store.ts';
 import type { WorkflowView } from './api.ts';
 import type { WorkflowDefinition } from './workflow.ts';
@@ -79,8 +80,8 @@ const SPENDING = ['perJobUsd', 'perDayUsd', 'perCallUsd'];
 function spendingProblem(name: string, spending: object): string | null {
   for (const [key, value] of Object.entries(spending) as [string, unknown][]) {
     if (!SPENDING.includes(key)) return `\`spending.${key}\` of ${name} is unknown; there are ${SPENDING.join(', ')}`;
-    if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && value >= 0)) continue;
-    return `\`spending.${key}\` of ${name} must be an amount in US dollars, such as 0.25`;
+    if (value === undefined || nanoOf(value) !== null) continue;
+    return `\`spending.${key}\` of ${name} must be ${ALLOWED_USD}`;
   }
   return null;
 }

@@ -83,7 +83,7 @@ class Desk implements ModelDesk {
   constructor({ spending }: WorkflowDefinition, job: ClaimedJob, deps: ModelDeskDeps) {
     this.#job = job;
     this.#deps = deps;
-    this.#money = new CallMoney(spending ?? {}, deps.settings);
+    this.#money = new CallMoney(spending ?? {}, deps.settings, () => deps.clock.now());
   }
 
   async begin(opening: CallOpening, size: CallSize): Promise<CallPermit> {
@@ -154,10 +154,10 @@ class Desk implements ModelDesk {
       const brokenJson = (history?.before.brokenJson ?? false) || callsBefore(this.#rules).brokenJson;
       return { type: 'call', n, known: { brokenJson } };
     }
-    return this.#notBegun(opening, begun);
+    return this.#notBegun(opening, estimate, begun);
   }
 
-  #notBegun(opening: CallOpening, begun: Exclude<CallBegun, { outcome: 'begun' }>): CallPermit {
+  #notBegun(opening: CallOpening, estimate: NanoUsd, begun: Exclude<CallBegun, { outcome: 'begun' }>): CallPermit {
     switch (begun.outcome) {
       case 'lease_lost':
         throw new AttemptEndedError('lease_lost');
@@ -167,7 +167,7 @@ class Desk implements ModelDesk {
         return refused({ code: 'upstream_unavailable', rule: PAUSED, retryAfterMs: forMs });
       }
       case 'over_limit': {
-        const { judgement, message } = this.#money.overLimit(begun.line);
+        const { judgement, message } = this.#money.overLimit(begun.line, estimate);
         return this.#refuse(judgement, message);
       }
     }
@@ -180,7 +180,7 @@ class Desk implements ModelDesk {
     const response = await this.#read(ref);
     if (response === null) return null;
     const begun = await this.#write(place, opening, 0, answered.n);
-    if (begun.outcome !== 'begun') return this.#notBegun(opening, begun);
+    if (begun.outcome !== 'begun') return this.#notBegun(opening, 0, begun);
     const { n } = begun;
     const again: CallEnd = { ...end, latencyMs: 0 };
     await patiently(this.#deps, () =>

@@ -28,8 +28,9 @@ describe('the fake model', () => {
 
   test('streams the same answer word by word', async () => {
     const model = fakeModel({ mode: 'success', text: 'one two three' });
-    const { textStream } = streamText({ model, prompt: 'x' });
-    expect(await Array.fromAsync(textStream)).toEqual(['one ', 'two ', 'three']);
+    const words: string[] = [];
+    for await (const word of streamText({ model, prompt: 'x' }).textStream) words.push(word);
+    expect(words).toEqual(['one ', 'two ', 'three']);
   });
 
   test('answers with what is no JSON where it is malformed', async () => {

@@ -5,8 +5,10 @@ import { readInvoice } from './parse/fields.ts';
 import type { InvoiceFields } from './parse/fields.ts';
 import { documentIn } from './prompt.ts';
 
-/** The `provider` of its answers. */
+/** As its answers are signed. */
 export const RULE_BASED = 'rule-based';
+/** What it does is free, as all that the provider `fake` does. */
+export const STAND_IN = `fake.${RULE_BASED}`;
 
 const MODEL = 'invoice-rules-1';
 const NOTHING = { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0, text: 0, reasoning: 0 };
@@ -18,7 +20,7 @@ const NOTHING = { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0, text: 0, re
 export function ruleBasedModel(): LanguageModel {
   return {
     specificationVersion: 'v3',
-    provider: RULE_BASED,
+    provider: STAND_IN,
     modelId: MODEL,
     supportedUrls: {},
     async doGenerate({ prompt, abortSignal }) {

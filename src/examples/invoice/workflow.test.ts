@@ -68,8 +68,8 @@ test("the model is asked once, for JSON, with the document's text between its ma
   });
   const [asked, ...more] = reader.requests;
   expect(more).toEqual([]);
-  const [part] = asked!.prompt.at(-1)!.content as [{ text: string }];
-  expect(documentIn(part.text)).toBe('Invoice no. 1');
+  const [part] = asked!.prompt.at(-1)!.content as { text: string }[];
+  expect(documentIn(part!.text)).toBe('Invoice no. 1');
   expect(asked!.responseFormat).toMatchObject({
     type: 'json',
     schema: { type: 'object', additionalProperties: false },

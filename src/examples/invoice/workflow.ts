@@ -5,7 +5,7 @@ import { defineWorkflow } from '../../engine/define.ts';
 import { answerSchema, parseAnswer } from './answer.ts';
 import { extractText } from './extract.ts';
 import { promptFor, SYSTEM } from './prompt.ts';
-import { RULE_BASED } from './rule-based.ts';
+import { RULE_BASED, STAND_IN } from './rule-based.ts';
 
 const outputSchema = answerSchema.extend({
   /** Who read the invoice, so that the artifact itself says how far to trust it. */
@@ -44,9 +44,8 @@ export const invoiceSummaryWorkflow = defineWorkflow({
 });
 
 function producedBy(provider: string, model: string) {
-  const note =
-    provider === RULE_BASED
-      ? 'Read by fixed rules that stand in for a language model: check it against the invoice.'
-      : 'Read by a language model: check it against the invoice.';
-  return { provider, model, note };
+  if (provider !== STAND_IN)
+    return { provider, model, note: 'Read by a language model: check it against the invoice.' };
+  const note = 'Read by fixed rules that stand in for a language model: check it against the invoice.';
+  return { provider: RULE_BASED, model, note };
 }
