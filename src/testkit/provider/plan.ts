@@ -94,5 +94,5 @@ function retryAfter(reply: ErrorReply): object {
 function holdOf(reply: Answering, pieces: number): number | null {
   if (reply.reply === 'silence' || reply.hold === true) return -1;
   if (reply.reply === 'headers_then_silence') return 0;
-  return reply.hold === 'middle' ? Math.ceil(pieces / 2) : null;
+  return reply.hold === 'middle' ? Math.floor(pieces / 2) : null;
 }

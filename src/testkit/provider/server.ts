@@ -29,7 +29,7 @@ export interface FakeProvider {
   readonly closedByClient: number;
   /** Replaces what is to come; the last reply lasts. */
   script(...replies: ProviderReply[]): void;
-  /** The first call that this has not given yet, as soon as it is in. */
+  /** The first call since the script was set that this has not given yet, as soon as it is in. */
   nextCall(): Promise<ProviderCall>;
   /** Resolves when the call of this number is over: answered, or its connection closed by whomever. */
   callEnded(index: number): Promise<ProviderCall>;
@@ -89,6 +89,7 @@ class RunningProvider implements FakeProvider {
 
   script(...replies: ProviderReply[]): void {
     this.#script = replies;
+    this.#given = this.calls.length;
   }
 
   nextCall(): Promise<ProviderCall> {

@@ -6,9 +6,9 @@ import { generateText, Output, stepCountIs, streamText, tool } from 'ai';
 import type { LanguageModel } from 'ai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { ProviderApi } from './replies.ts';
-import { startFakeProvider } from './server.ts';
-import type { FakeProvider } from './server.ts';
+import type { ProviderApi } from '../../src/testkit/provider/replies.ts';
+import { startFakeProvider } from '../../src/testkit/provider/server.ts';
+import type { FakeProvider } from '../../src/testkit/provider/server.ts';
 
 interface Spoken {
   api: ProviderApi;
