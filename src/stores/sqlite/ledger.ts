@@ -32,7 +32,7 @@ export function ledgerOf(context: StoreContext): Ledger {
   const calls = new Calls(context);
   const sql = prepared<{
     calls: CallRow & { current: number | null };
-    unknownCalls: CallRow & { current: number | null; id: string; lane: number; workflow: string };
+    unknownCalls: CallRow & { id: string; lane: number; workflow: string };
     setLimit: never;
     limits: KnownLimitRow;
     pause: never;
@@ -52,7 +52,7 @@ export function ledgerOf(context: StoreContext): Ledger {
       connection.read(() =>
         sql.unknownCalls.all({ limit }).map((row) => {
           const { id: jobId, workflow } = row;
-          return { jobId, tenant: lanes.get(row.lane).tenant, workflow, call: callOf(row, row.current) };
+          return { jobId, tenant: lanes.get(row.lane).tenant, workflow, call: callOf(row, null) };
         }),
       ),
 

@@ -78,7 +78,8 @@ export const callingCases: Cases = {
 
   'a begin that is sent again has the answer of the first, and holds nothing more': async (f) => {
     const claimed = await f.running('ses_1', { spendingLimit: 10 });
-    const again = await Promise.all(Array.from({ length: 5 }, () => begun(f, claimed)));
+    const limits = { workflow: 10, day: 10 };
+    const again = await Promise.all(Array.from({ length: 5 }, () => begun(f, claimed, { limits })));
     assert.deepEqual(again, [1, 1, 1, 1, 1]);
     assert.deepEqual(await sums(f, claimed.jobId), everywhere(0, 10));
     assert.equal((await f.store.ledger.calls(claimed)).length, 1);

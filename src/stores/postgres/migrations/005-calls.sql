@@ -31,18 +31,18 @@ CREATE INDEX model_calls_unknown ON claimcheck.model_calls (started_at, job, n) 
 -- day, of the deployment on a day (`name` is empty). A call is counted in three of them, and each is written twice for it, the
 -- day's by every call there is: so most of a page is kept free, and its updates stay on it (HOT).
 CREATE TABLE claimcheck.spending (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   spent bigint NOT NULL DEFAULT 0,
   reserved bigint NOT NULL DEFAULT 0,
   calls bigint NOT NULL DEFAULT 0,
   scope text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
   day text COLLATE "C" NOT NULL,
-  PRIMARY KEY (scope, name, day)
+  UNIQUE (day, scope, name)
 ) WITH (
   fillfactor = 50,
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
-CREATE INDEX spending_by_day ON claimcheck.spending (day, scope, name) WHERE day <> '';
 
 -- Limits that persons set; nothing is ever changed here, and the last one of a name counts. No amount: no limit.
 CREATE TABLE claimcheck.spending_limits (

@@ -1,51 +1,60 @@
 -- name: begin
--- The lease is held until the end, so that no reap comes between; then the accounts, workflow before day before job, as
--- in every statement that writes them. What is read of a locked row is its newest version; the job's account may be made
--- here, and is checked as it is written. Whatever is missing, nothing is written at all.
+-- The lease is held until the end, so that no reap comes between; then the accounts, in the order in which every statement
+-- takes them. What is read of a locked row is its newest version. The job's account is made by its first call: of two at once
+-- the second finds it only as it writes it, and is checked there. Whatever stands in the way, nothing is written at all.
+--
+-- No join leaves the planner a choice between a good plan and a disaster: each table is read by one key at a time.
 WITH moment AS MATERIALIZED (
   SELECT now, claimcheck.utc_day(now) AS day FROM claimcheck.now_ms() AS now
 ), held AS MATERIALIZED (
-  SELECT j.number AS job, CASE WHEN :limited::boolean THEN j.spending_limit END AS amount
-  FROM claimcheck.jobs j JOIN claimcheck.leases l ON l.job = j.number
-  WHERE j.id = :id AND l.token = :token::bigint
-  FOR SHARE OF l
+  SELECT j.number AS job, j.spending_limit AS amount FROM claimcheck.jobs j CROSS JOIN LATERAL (
+    SELECT FROM claimcheck.leases l WHERE l.job = j.number AND l.token = :token::bigint FOR SHARE
+  ) l
+  WHERE j.id = :id
 ), known AS MATERIALIZED (
-  SELECT c.n FROM held h JOIN claimcheck.model_calls c ON c.job = h.job AND c.token = :token::bigint AND c.place = :place::integer
+  SELECT c.n FROM held h CROSS JOIN LATERAL (
+    SELECT c.n FROM claimcheck.model_calls c
+    WHERE c.job = h.job AND c.token = :token::bigint AND c.place = :place::integer OFFSET 0
+  ) c
 ), paused AS MATERIALIZED (
-  SELECT p.until - m.now AS for_ms FROM moment m JOIN claimcheck.provider_pauses p ON p.until > m.now
-  WHERE p.provider = :provider AND p.account = :account AND p.model = :model AND :limited::boolean
-), accounts AS MATERIALIZED (
-  SELECT s.scope, s.name, s.day, s.spent, s.reserved
-  FROM held h CROSS JOIN moment m CROSS JOIN (VALUES (1, 'workflow', :workflow::text), (2, 'day', '')) AS w(rank, scope, name)
-  JOIN claimcheck.spending s ON s.scope = w.scope AND s.name = w.name AND s.day = m.day
+  SELECT p.until - m.now AS for_ms FROM moment m CROSS JOIN claimcheck.provider_pauses p
+  WHERE p.provider = :provider AND p.account = :account AND p.model = :model AND p.until > m.now AND :limited::boolean
+), wanted AS MATERIALIZED (
+  SELECT w.rank, w.scope, w.name, w.day, w.amount
+  FROM held h CROSS JOIN moment m CROSS JOIN LATERAL (VALUES
+    (1, 'job', :id::text, '', h.amount), (2, 'workflow', :workflow::text, m.day, :workflow_limit::bigint),
+    (3, 'day', '', m.day, :day_limit::bigint)
+  ) AS w(rank, scope, name, day, amount)
   WHERE NOT EXISTS (SELECT FROM known) AND NOT EXISTS (SELECT FROM paused)
-  ORDER BY w.rank FOR UPDATE OF s
+), locked AS MATERIALIZED (
+  SELECT w.rank, s.number, s.spent, s.reserved
+  FROM (SELECT rank, day, scope, name FROM wanted ORDER BY rank DESC OFFSET 0) w CROSS JOIN LATERAL (
+    SELECT s.number, s.spent, s.reserved FROM claimcheck.spending s
+    WHERE s.day = w.day AND s.scope = w.scope AND s.name = w.name FOR UPDATE
+  ) s
 ), lines AS MATERIALIZED (
-  SELECT 1 AS rank, 'job' AS scope, :id::text AS name, '' AS day, h.amount, coalesce(s.spent, 0) AS spent, coalesce(s.reserved, 0) AS reserved
-  FROM held h LEFT JOIN claimcheck.spending s ON s.scope = 'job' AND s.name = :id AND s.day = ''
-  UNION ALL
-  SELECT CASE a.scope WHEN 'workflow' THEN 2 ELSE 3 END, a.scope, a.name, a.day, CASE WHEN :limited::boolean THEN (
+  SELECT w.rank, w.scope, w.name, w.day, s.number, coalesce(s.spent, 0) AS spent, coalesce(s.reserved, 0) AS reserved,
+    CASE WHEN :limited::boolean THEN (
       -- What a person said last holds, be it that there is none.
       SELECT t.amount FROM (
-        (SELECT amount FROM claimcheck.spending_limits WHERE scope = a.scope AND name = a.name ORDER BY number DESC LIMIT 1)
-        UNION ALL
-        SELECT CASE a.scope WHEN 'workflow' THEN :workflow_limit::bigint ELSE :day_limit::bigint END
+        (SELECT t.amount FROM claimcheck.spending_limits t WHERE t.scope = w.scope AND t.name = w.name ORDER BY t.number DESC LIMIT 1)
+        UNION ALL SELECT w.amount
       ) t LIMIT 1
-    ) END, a.spent, a.reserved
-  FROM accounts a
+    ) END AS amount
+  FROM wanted w LEFT JOIN locked s ON s.rank = w.rank
 ), fits AS MATERIALIZED (
-  SELECT FROM lines HAVING count(*) = 3
-    AND bool_and(amount IS NULL OR CASE WHEN scope = 'job' THEN 0 ELSE spent + reserved END + :estimate::bigint <= amount)
+  SELECT max(amount) FILTER (WHERE scope = 'job') AS amount FROM lines
+  HAVING count(*) FILTER (WHERE number IS NOT NULL OR scope = 'job') = 3
+    AND bool_and(coalesce(spent + reserved + :estimate::bigint <= amount, true))
 ), job_account AS (
-  INSERT INTO claimcheck.spending AS s (scope, name, day, reserved, calls)
-  SELECT 'job', :id, '', :estimate::bigint, 1 FROM fits
-  ON CONFLICT (scope, name, day) DO UPDATE SET reserved = s.reserved + excluded.reserved, calls = s.calls + 1
-  WHERE coalesce(s.spent + s.reserved + excluded.reserved <= (SELECT amount FROM held), true)
+  INSERT INTO claimcheck.spending AS s (day, scope, name, reserved, calls)
+  SELECT '', 'job', :id, :estimate::bigint, 1 FROM fits
+  ON CONFLICT (day, scope, name) DO UPDATE SET reserved = s.reserved + excluded.reserved, calls = s.calls + 1
+  WHERE coalesce(s.spent + s.reserved + excluded.reserved <= (SELECT amount FROM fits), true)
   RETURNING s.calls AS n
 ), counted AS (
   UPDATE claimcheck.spending s SET reserved = s.reserved + :estimate::bigint, calls = s.calls + 1
-  FROM (VALUES ('workflow', :workflow::text), ('day', '')) AS w(scope, name)
-  WHERE s.scope = w.scope AND s.name = w.name AND s.day = ANY (ARRAY(SELECT m.day FROM moment m CROSS JOIN job_account))
+  WHERE s.number = ANY (ARRAY(SELECT l.number FROM lines l CROSS JOIN job_account WHERE l.scope <> 'job'))
 ), written AS (
   INSERT INTO claimcheck.model_calls (
     job, n, token, attempt, place, workflow, day, started_at, reserved, opening, reused_from
@@ -55,99 +64,106 @@ WITH moment AS MATERIALIZED (
   FROM job_account a CROSS JOIN held h CROSS JOIN moment m
 )
 SELECT EXISTS (SELECT FROM held) AS held, coalesce((SELECT n FROM known), (SELECT n FROM job_account)) AS n,
-  (SELECT for_ms FROM paused) AS for_ms, l.scope, l.name, l.day, l.amount, l.spent, l.reserved
+  (SELECT for_ms FROM paused) AS for_ms, l.number, l.scope, l.name, l.day, l.amount, l.spent, l.reserved
 FROM (SELECT) one LEFT JOIN lines l ON true ORDER BY l.rank;
 
 -- name: open
 -- The accounts of today, which a call finds there; a job's own is made by its first call.
-INSERT INTO claimcheck.spending (scope, name, day)
-SELECT w.scope, w.name, claimcheck.utc_day(claimcheck.now_ms())
+INSERT INTO claimcheck.spending (day, scope, name)
+SELECT claimcheck.utc_day(claimcheck.now_ms()), w.scope, w.name
 FROM (VALUES ('workflow', :workflow::text), ('day', '')) AS w(scope, name)
-ON CONFLICT (scope, name, day) DO NOTHING;
+ON CONFLICT (day, scope, name) DO NOTHING;
 
 -- name: end
-WITH moment AS MATERIALIZED (
-  SELECT claimcheck.now_ms() AS now
-), call AS MATERIALIZED (
-  SELECT c.job, c.n, c.ended_at FROM claimcheck.jobs j
-    JOIN claimcheck.model_calls c ON c.job = j.number AND c.n = :n::integer AND c.token = :token::bigint
+-- As a begin: the lease first, and the accounts last.
+WITH call AS MATERIALIZED (
+  SELECT c.job, c.ended_at FROM claimcheck.jobs j CROSS JOIN LATERAL (
+    SELECT c.job, c.ended_at FROM claimcheck.model_calls c
+    WHERE c.job = j.number AND c.n = :n::integer AND c.token = :token::bigint OFFSET 0
+  ) c
   WHERE j.id = :id
 ), held AS MATERIALIZED (
-  SELECT c.job FROM call c JOIN claimcheck.leases l ON l.job = c.job
-  WHERE l.token = :token::bigint AND c.ended_at IS NULL
-  FOR SHARE OF l
+  SELECT c.job FROM call c CROSS JOIN LATERAL (
+    SELECT FROM claimcheck.leases l WHERE l.job = c.job AND l.token = :token::bigint FOR SHARE
+  ) l
+  WHERE c.ended_at IS NULL
 ), ended AS (
   UPDATE claimcheck.model_calls c
-  SET ended_at = m.now, ended = :ended, response = :response, billing = :billing, cost = :cost::bigint
-  FROM moment m CROSS JOIN held h
-  WHERE c.job = h.job AND c.n = :n::integer AND c.ended_at IS NULL
+  SET ended_at = claimcheck.now_ms(), ended = :ended, response = :response, billing = :billing, cost = :cost::bigint
+  WHERE c.job = ANY (ARRAY(SELECT job FROM held)) AND c.n = :n::integer AND c.ended_at IS NULL
   RETURNING c.workflow, c.day, c.reserved
 ), accounts AS MATERIALIZED (
-  SELECT s.scope, s.name, s.day, e.reserved
+  SELECT s.number
   FROM ended e CROSS JOIN LATERAL (
-    VALUES (1, 'workflow', e.workflow, e.day), (2, 'day', '', e.day), (3, 'job', :id::text, '')
-  ) AS w(rank, scope, name, day)
-  JOIN claimcheck.spending s ON s.scope = w.scope AND s.name = w.name AND s.day = w.day
+    SELECT w.day, w.scope, w.name
+    FROM (VALUES (1, '', 'job', :id::text), (2, e.day, 'workflow', e.workflow), (3, e.day, 'day', '')) AS w(rank, day, scope, name)
+    ORDER BY w.rank DESC OFFSET 0
+  ) w CROSS JOIN LATERAL (
+    SELECT s.number FROM claimcheck.spending s WHERE s.day = w.day AND s.scope = w.scope AND s.name = w.name FOR UPDATE
+  ) s
   WHERE :cost::bigint IS NOT NULL
-  ORDER BY w.rank FOR UPDATE OF s
 ), released AS (
-  UPDATE claimcheck.spending s SET reserved = s.reserved - a.reserved, spent = s.spent + :cost::bigint
-  FROM accounts a WHERE s.scope = a.scope AND s.name = a.name AND s.day = a.day
+  UPDATE claimcheck.spending s SET reserved = s.reserved - (SELECT reserved FROM ended), spent = s.spent + :cost::bigint
+  WHERE s.number = ANY (ARRAY(SELECT number FROM accounts))
 ), kept AS (
   INSERT INTO claimcheck.blobs (uri, media_type, bytes)
   SELECT :blob_uri, :blob_media_type, :blob_bytes::bytea FROM ended WHERE :blob_uri::text IS NOT NULL
 )
-SELECT c.ended_at IS NOT NULL OR EXISTS (SELECT FROM held) AS ended, (SELECT count(*) FROM ended) AS written FROM call c;
+SELECT c.ended_at IS NOT NULL OR EXISTS (SELECT FROM held) AS ended FROM call c;
 
 -- name: settleUnknown
-WITH moment AS MATERIALIZED (
-  SELECT claimcheck.now_ms() AS now
-), call AS MATERIALIZED (
-  SELECT c.job, c.n, c.ended_at IS NULL AND l.token IS NOT NULL AS under_way
-  FROM claimcheck.jobs j
-    JOIN claimcheck.lanes n ON n.lane = j.lane
-    JOIN claimcheck.model_calls c ON c.job = j.number AND c.n = :n::integer
-    LEFT JOIN claimcheck.leases l ON l.job = c.job AND l.token = c.token
-  WHERE j.id = :id AND n.tenant = :tenant
+WITH call AS MATERIALIZED (
+  SELECT c.job, c.ended_at IS NULL AND EXISTS (
+    SELECT FROM claimcheck.leases l WHERE l.job = c.job AND l.token = c.token
+  ) AS under_way
+  FROM claimcheck.jobs j CROSS JOIN LATERAL (
+    SELECT c.job, c.token, c.ended_at FROM claimcheck.model_calls c WHERE c.job = j.number AND c.n = :n::integer OFFSET 0
+  ) c
+  WHERE j.id = :id AND (SELECT n.tenant FROM claimcheck.lanes n WHERE n.lane = j.lane) = :tenant
 ), settled AS (
+  -- What costs nothing known is unknown.
   UPDATE claimcheck.model_calls c
-  SET billing = 'settled', cost = :cost::bigint, settled_by = :settled_by, settled_at = m.now
-  FROM moment m CROSS JOIN call k
-  WHERE c.job = k.job AND c.n = k.n AND c.billing = 'unknown' AND NOT k.under_way
+  SET billing = 'settled', cost = :cost::bigint, settled_by = :settled_by, settled_at = claimcheck.now_ms()
+  WHERE c.job = ANY (ARRAY(SELECT job FROM call WHERE NOT under_way)) AND c.n = :n::integer AND c.cost IS NULL
   RETURNING c.workflow, c.day, c.reserved
 ), accounts AS MATERIALIZED (
-  SELECT s.scope, s.name, s.day, e.reserved
+  SELECT s.number
   FROM settled e CROSS JOIN LATERAL (
-    VALUES (1, 'workflow', e.workflow, e.day), (2, 'day', '', e.day), (3, 'job', :id::text, '')
-  ) AS w(rank, scope, name, day)
-  JOIN claimcheck.spending s ON s.scope = w.scope AND s.name = w.name AND s.day = w.day
-  ORDER BY w.rank FOR UPDATE OF s
+    SELECT w.day, w.scope, w.name
+    FROM (VALUES (1, '', 'job', :id::text), (2, e.day, 'workflow', e.workflow), (3, e.day, 'day', '')) AS w(rank, day, scope, name)
+    ORDER BY w.rank DESC OFFSET 0
+  ) w CROSS JOIN LATERAL (
+    SELECT s.number FROM claimcheck.spending s WHERE s.day = w.day AND s.scope = w.scope AND s.name = w.name FOR UPDATE
+  ) s
 ), released AS (
-  UPDATE claimcheck.spending s SET reserved = s.reserved - a.reserved, spent = s.spent + :cost::bigint
-  FROM accounts a WHERE s.scope = a.scope AND s.name = a.name AND s.day = a.day
+  UPDATE claimcheck.spending s SET reserved = s.reserved - (SELECT reserved FROM settled), spent = s.spent + :cost::bigint
+  WHERE s.number = ANY (ARRAY(SELECT number FROM accounts))
 )
 SELECT EXISTS (SELECT FROM settled) AS settled FROM call;
 
 -- name: calls
-SELECT c.n, c.token, c.attempt, c.place, c.started_at, c.reserved, c.opening, c.reused_from,
-  c.ended_at, c.ended, c.response, c.billing, c.cost, c.settled_by, c.settled_at, l.token AS current
-FROM claimcheck.jobs j
-  JOIN claimcheck.model_calls c ON c.job = j.number
-  LEFT JOIN claimcheck.leases l ON l.job = j.number
-WHERE j.id = :id
-ORDER BY c.n;
+SELECT c.*, (SELECT l.token FROM claimcheck.leases l WHERE l.job = j.number) AS current
+FROM claimcheck.jobs j CROSS JOIN LATERAL (
+  SELECT n, token, attempt, place, started_at, reserved, opening, reused_from,
+    ended_at, ended, response, billing, cost, settled_by, settled_at
+  FROM claimcheck.model_calls WHERE job = j.number ORDER BY n
+) c
+WHERE j.id = :id;
 
 -- name: unknownCalls
 SELECT c.n, c.token, c.attempt, c.place, c.started_at, c.reserved, c.opening, c.reused_from,
-  c.ended_at, c.ended, c.response, c.billing, c.cost, c.settled_by, c.settled_at, l.token AS current,
+  c.ended_at, c.ended, c.response, c.billing, c.cost, c.settled_by, c.settled_at,
   j.id, n.tenant, c.workflow
-FROM claimcheck.model_calls c
-  JOIN claimcheck.jobs j ON j.number = c.job
+FROM (
+  SELECT c.* FROM claimcheck.model_calls c
+  WHERE c.billing = 'unknown' AND (c.ended_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM claimcheck.leases l WHERE l.job = c.job AND l.token = c.token
+  ))
+  ORDER BY c.started_at, c.job, c.n LIMIT :limit::bigint
+) c
+  CROSS JOIN LATERAL (SELECT j.id, j.lane FROM claimcheck.jobs j WHERE j.number = c.job OFFSET 0) j
   JOIN claimcheck.lanes n ON n.lane = j.lane
-  LEFT JOIN claimcheck.leases l ON l.job = c.job
-WHERE c.billing = 'unknown' AND (c.ended_at IS NOT NULL OR l.token IS DISTINCT FROM c.token)
-ORDER BY c.started_at, c.job, c.n
-LIMIT :limit::bigint;
+ORDER BY c.started_at, c.job, c.n;
 
 -- name: setLimit
 INSERT INTO claimcheck.spending_limits (scope, name, amount, actor, reason, at)
@@ -160,7 +176,7 @@ WITH moment AS MATERIALIZED (
   SELECT DISTINCT ON (scope, name) scope, name, amount, actor, reason, at FROM claimcheck.spending_limits
   ORDER BY scope, name, number DESC
 ), today AS MATERIALIZED (
-  SELECT s.scope, s.name, s.spent, s.reserved FROM moment m JOIN claimcheck.spending s ON s.day = m.day AND s.day <> ''
+  SELECT s.scope, s.name, s.spent, s.reserved FROM moment m JOIN claimcheck.spending s ON s.day = m.day
 ), named AS (
   SELECT 'day' AS scope, '' AS name UNION SELECT scope, name FROM newest UNION SELECT scope, name FROM today
 )

@@ -25,7 +25,7 @@ FROM claimcheck.jobs j
   JOIN claimcheck.lanes n ON n.lane = j.lane
   LEFT JOIN claimcheck.leases l ON l.job = j.number
   LEFT JOIN claimcheck.sessions s ON s.session = l.session
-  LEFT JOIN claimcheck.spending a ON a.scope = 'job' AND a.name = j.id AND a.day = ''
+  LEFT JOIN claimcheck.spending a ON a.day = '' AND a.scope = 'job' AND a.name = :id
 WHERE j.id = :id AND n.tenant = :tenant;
 
 -- name: inlineBlob

@@ -36,9 +36,8 @@ CREATE TABLE spending (
   spent INTEGER NOT NULL DEFAULT 0,
   reserved INTEGER NOT NULL DEFAULT 0,
   calls INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (scope, name, day)
+  PRIMARY KEY (day, scope, name)
 ) WITHOUT ROWID;
-CREATE INDEX spending_by_day ON spending (day, scope, name) WHERE day <> '';
 
 -- Limits that persons set; nothing is ever changed here, and the last one of a name counts. No amount: no limit.
 CREATE TABLE spending_limits (

@@ -31,7 +31,7 @@ WHERE NOT EXISTS (
   SELECT 1 FROM wanted w LEFT JOIN spending s ON s.scope = w.scope AND s.name = w.name AND s.day = w.day
   WHERE coalesce(s.spent + s.reserved, 0) + :estimate > w.amount
 )
-ON CONFLICT (scope, name, day) DO UPDATE SET reserved = reserved + excluded.reserved, calls = calls + 1
+ON CONFLICT (day, scope, name) DO UPDATE SET reserved = reserved + excluded.reserved, calls = calls + 1
 RETURNING scope, calls;
 
 -- name: add
@@ -54,7 +54,7 @@ WHERE job = :job AND n = :n;
 
 -- name: release
 UPDATE spending SET reserved = reserved - :reserved, spent = spent + :cost
-WHERE (scope, name, day) IN (VALUES ('job', :id, ''), ('workflow', :workflow, :day), ('day', '', :day));
+WHERE (day, scope, name) IN (VALUES ('', 'job', :id), (:day, 'workflow', :workflow), (:day, 'day', ''));
 
 -- name: calls
 SELECT c.n, c.token, c.attempt, c.place, c.started_at, c.reserved, c.opening, c.reused_from,
@@ -65,10 +65,10 @@ ORDER BY c.n;
 
 -- name: unknownCalls
 SELECT c.n, c.token, c.attempt, c.place, c.started_at, c.reserved, c.opening, c.reused_from,
-  c.ended_at, c.ended, c.response, c.billing, c.cost, c.settled_by, c.settled_at, l.token AS current,
-  j.id, j.lane, c.workflow
-FROM model_calls c CROSS JOIN jobs j ON j.number = c.job LEFT JOIN leases l ON l.job = c.job
-WHERE c.billing = 'unknown' AND (c.ended_at IS NOT NULL OR l.token IS NULL OR l.token <> c.token)
+  c.ended_at, c.ended, c.response, c.billing, c.cost, c.settled_by, c.settled_at, j.id, j.lane, c.workflow
+FROM model_calls c CROSS JOIN jobs j ON j.number = c.job
+WHERE c.billing = 'unknown'
+  AND (c.ended_at IS NOT NULL OR NOT EXISTS (SELECT 1 FROM leases l WHERE l.job = c.job AND l.token = c.token))
 ORDER BY c.started_at, c.job, c.n
 LIMIT :limit;
 
@@ -82,7 +82,7 @@ WITH newest AS (
   WHERE number IN (SELECT max(number) FROM spending_limits GROUP BY scope, name)
 ), named AS (
   SELECT 'day' AS scope, '' AS name UNION SELECT scope, name FROM newest
-  UNION SELECT scope, name FROM spending WHERE day = :day AND day <> ''
+  UNION SELECT scope, name FROM spending WHERE day = :day
 )
 SELECT a.scope, a.name, :day AS day, t.amount, coalesce(s.spent, 0) AS spent, coalesce(s.reserved, 0) AS reserved,
   t.actor, t.reason, t.at
