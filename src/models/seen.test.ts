@@ -29,7 +29,7 @@ import {
 } from 'ai';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AttemptEndedError } from '../engine/attempt.ts';
+import { AttemptEndedError } from '../engine/ending.ts';
 import type { Seen } from '../domain/model-outcome.ts';
 import {
   factsOfError,
