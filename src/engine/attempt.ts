@@ -6,6 +6,7 @@
  * does not is settled without it after a grace; what it returns later goes nowhere, because its token is spent,
  * but it holds its slot until it returns. One that runs in a process of its own is ended with its grace.
  */
+import type { Failure } from '../domain/decide.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Isolation } from '../ports/isolation.ts';
@@ -137,7 +138,11 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
 
   /** The record's side of its calls to models. */
   get calls(): ModelDesk {
-    this.#calls ??= createModelDesk(this.#workflow.definition, this.job, { ...this.#deps, signal: this.signal, log: this.log });
+    this.#calls ??= createModelDesk(this.#workflow.definition, this.job, {
+      ...this.#deps,
+      signal: this.signal,
+      log: this.log,
+    });
     return this.#calls;
   }
 
@@ -257,13 +262,18 @@ function outcomeFor(
     case 'timeout':
     case 'deadline_exceeded': {
       const limit = cause === 'timeout' ? { limitMs: job.limits.timeoutMs } : {};
-      const evidence = deps.callsMade?.evidence() ?? [];
-      const seen = evidence.length === 0 ? {} : { evidence };
-      return { type: 'fail', failure: { code: cause, elapsedMs, ...limit, ...seen }, jitter: deps.random() };
+      const failure = { code: cause, elapsedMs, ...limit, ...responsesOf(deps) };
+      return { type: 'fail', failure, jitter: deps.random() };
     }
     case null:
       throw new Error('an attempt concluded without a result or a cause');
   }
+}
+
+/** What the models said before it was too late. */
+function responsesOf({ callsMade }: OutcomeDeps): Pick<Failure, 'evidence'> {
+  const evidence = callsMade?.evidence() ?? [];
+  return evidence.length === 0 ? {} : { evidence };
 }
 
 /** An attempt that failed leaves its evidence; what it saved for a success belongs to nobody. */

@@ -11,7 +11,8 @@ import { callsBefore } from '../domain/model-outcome.ts';
 import type { Job, JobEvent } from '../domain/record.ts';
 
 /** A call that was answered. */
-export type AnsweredCall = ModelCall & Required<{ end: NonNullable<ModelCall['end']>; response: NonNullable<ModelCall['response']> }>;
+export type AnsweredCall = ModelCall &
+  Required<{ end: NonNullable<ModelCall['end']>; response: NonNullable<ModelCall['response']> }>;
 
 export class CallHistory {
   /** No call of this life is to be made. */
@@ -58,7 +59,12 @@ function isReplay({ type, from }: JobEvent): boolean {
 }
 
 function isFromEvidence({ detail }: JobEvent): boolean {
-  return typeof detail === 'object' && detail !== null && 'from_evidence' in detail && detail['from_evidence'] === true;
+  return (
+    typeof detail === 'object' &&
+    detail !== null &&
+    'from_evidence' in detail &&
+    detail['from_evidence'] === true
+  );
 }
 
 /** One that was itself answered by an earlier one has nothing of its own. */

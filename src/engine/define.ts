@@ -39,12 +39,7 @@ export function definitionProblem(definition: unknown): string | null {
   if (typeof run !== 'function') return `\`run\` of ${name} must be a function`;
   const [stray] = Object.keys(unknown);
   if (stray !== undefined) return `\`${stray}\` of ${name} is no field of a workflow; there are ${FIELDS}`;
-  return (
-    choiceProblem(name, { inputFile, isolation }) ??
-    limitsProblem(name, limits ?? {}) ??
-    spendingProblem(name, spending ?? {}) ??
-    repairProblem(name, repair)
-  );
+  return choiceProblem(name, { inputFile, isolation }) ?? policyProblem(name, { limits, spending, repair });
 }
 
 const FIELDS = 'name, version, input, output, inputFile, limits, spending, repair, isolation and run';
@@ -63,6 +58,12 @@ function choiceProblem(name: string, chosen: Readonly<Record<string, unknown>>):
   return null;
 }
 
+function policyProblem(name: string, { limits, spending, repair }: Record<string, unknown>): string | null {
+  return (
+    limitsProblem(name, limits ?? {}) ?? spendingProblem(name, spending ?? {}) ?? repairProblem(name, repair)
+  );
+}
+
 function limitsProblem(name: string, limits: object): string | null {
   for (const [key, value] of Object.entries(limits)) {
     if (!['timeoutMs', 'maxAttempts', 'deadlineMs'].includes(key)) {
@@ -79,7 +80,8 @@ const SPENDING = ['perJobUsd', 'perDayUsd', 'perCallUsd'];
 
 function spendingProblem(name: string, spending: object): string | null {
   for (const [key, value] of Object.entries(spending) as [string, unknown][]) {
-    if (!SPENDING.includes(key)) return `\`spending.${key}\` of ${name} is unknown; there are ${SPENDING.join(', ')}`;
+    if (!SPENDING.includes(key))
+      return `\`spending.${key}\` of ${name} is unknown; there are ${SPENDING.join(', ')}`;
     if (value === undefined || nanoOf(value) !== null) continue;
     return `\`spending.${key}\` of ${name} must be ${ALLOWED_USD}`;
   }

@@ -32,7 +32,6 @@ export function createHeldLanes({ ledger, clock }: { ledger: Ledger; clock: Cloc
       held = new Map(read.map(({ workflow, forMs }) => [workflow, nowMs + forMs]));
     },
     free: (lanes) => (held.size === 0 ? lanes : lanes.filter(({ workflow }) => !isHeld(workflow))),
-    leftMs: () =>
-      held.size === 0 ? null : Math.max(0, Math.min(...held.values()) - clock.monotonicMs()),
+    leftMs: () => (held.size === 0 ? null : Math.max(0, Math.min(...held.values()) - clock.monotonicMs())),
   };
 }

@@ -1,7 +1,7 @@
 /** What the answers of running attempts say so far, as this process hears of it. Nothing of it is stored. */
 import type { Wakeups } from '../ports/wakeups.ts';
 
-export interface PartialText {
+interface PartialText {
   attempt: number;
   /** All of the attempt's text so far, to a bound. */
   text: string;

@@ -97,7 +97,12 @@ class Desk implements ModelDesk {
     }
   }
 
-  async end(n: number, end: CallEnd, response: StoredResponse | null, retryAfterMs: number | null): Promise<void> {
+  async end(
+    n: number,
+    end: CallEnd,
+    response: StoredResponse | null,
+    retryAfterMs: number | null,
+  ): Promise<void> {
     const open = this.#open.get(n);
     if (open === undefined) throw new Error('no call of this number is under way');
     this.#open.delete(n);
@@ -109,7 +114,8 @@ class Desk implements ModelDesk {
       this.#deps.ledger.end({ jobId, token, n, end, cost, response: ref, blob }),
     );
     if (ref !== null) this.#evidence.push({ kind: 'model_response', ...ref });
-    if (retryAfterMs !== null && PAUSING.includes(end.httpStatus ?? 0)) await this.#pause(open.opening, retryAfterMs);
+    if (retryAfterMs !== null && PAUSING.includes(end.httpStatus ?? 0))
+      await this.#pause(open.opening, retryAfterMs);
   }
 
   partial(text: string): void {
@@ -142,7 +148,8 @@ class Desk implements ModelDesk {
       if (reused !== null) return reused;
     }
     if (history?.fromEvidence === true) {
-      const message = 'The replay is from evidence, and no stored response answers one of its calls to a model.';
+      const message =
+        'The replay is from evidence, and no stored response answers one of its calls to a model.';
       return this.#refuse({ code: 'spending_limit', rule: NONE_STORED }, message);
     }
     const estimate = this.#money.estimateOf(opening, size);
@@ -157,7 +164,11 @@ class Desk implements ModelDesk {
     return this.#notBegun(opening, estimate, begun);
   }
 
-  #notBegun(opening: CallOpening, estimate: NanoUsd, begun: Exclude<CallBegun, { outcome: 'begun' }>): CallPermit {
+  #notBegun(
+    opening: CallOpening,
+    estimate: NanoUsd,
+    begun: Exclude<CallBegun, { outcome: 'begun' }>,
+  ): CallPermit {
     switch (begun.outcome) {
       case 'lease_lost':
         throw new AttemptEndedError('lease_lost');
@@ -190,7 +201,12 @@ class Desk implements ModelDesk {
     return { type: 'reuse', n, response };
   }
 
-  #write(place: number, opening: CallOpening, estimate: NanoUsd, reusedFrom: number | null): Promise<CallBegun> {
+  #write(
+    place: number,
+    opening: CallOpening,
+    estimate: NanoUsd,
+    reusedFrom: number | null,
+  ): Promise<CallBegun> {
     const { jobId, token, attempt, workflow } = this.#job;
     const { limits } = this.#money;
     return this.#deps.ledger.begin({

@@ -34,7 +34,7 @@ export function createPartials({ wakeups, clock }: { wakeups: Wakeups; clock: Cl
       TELL_EVERY_MS,
       () => {
         isTimed = false;
-        for (const job of [...waiting.keys()]) tell(job);
+        for (const job of waiting.keys()) tell(job);
         if (waiting.size > 0) tellLater();
       },
       { unref: true },

@@ -79,6 +79,7 @@ async function afterCalls(workflow: KnownWorkflow, job: ClaimedJob, kept: Kept, 
 
 async function runOnce(workflow: KnownWorkflow, job: ClaimedJob, kept: Kept): Promise<Ran> {
   const { deps } = kept;
+  let ran: Ran;
   try {
     const { definition } = workflow;
     const checked = checkedInput(definition, job);
@@ -103,14 +104,13 @@ async function runOnce(workflow: KnownWorkflow, job: ClaimedJob, kept: Kept): Pr
     const validated = validate(definition.output, returned);
     const result = validated instanceof Promise ? await validated : validated;
     const output = encodeOutput(result, returned, deps.maxOutputBytes);
-    const ran: Ran = { output, artifacts: kept.artifacts === null ? [] : await kept.artifacts.all() };
-    return kept.models === null ? ran : afterCalls(workflow, job, kept, ran);
+    ran = { output, artifacts: kept.artifacts === null ? [] : await kept.artifacts.all() };
   } catch (error) {
     const thrown = classify(error);
     // a stack of our own explains nothing that the issues do not
-    const ran: Ran = { thrown: error instanceof RefusedOutputError ? { ...thrown, text: '' } : thrown };
-    return kept.models === null ? ran : afterCalls(workflow, job, kept, ran);
+    ran = { thrown: error instanceof RefusedOutputError ? { ...thrown, text: '' } : thrown };
   }
+  return kept.models === null ? ran : afterCalls(workflow, job, kept, ran);
 }
 
 const KEPT = Symbol('kept');

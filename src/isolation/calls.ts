@@ -11,7 +11,8 @@ const BUCKETS = ['input', 'cachedInput', 'cacheWrite', 'output', 'reasoning'];
 
 export function isOpening(value: unknown): boolean {
   if (!isFields(value)) return false;
-  const { provider, account, requestedModel, promptSha256, schemaSha256, requestSha256, parameters, sdk } = value;
+  const { provider, account, requestedModel, promptSha256, schemaSha256, requestSha256, parameters, sdk } =
+    value;
   return (
     [provider, account, requestedModel, sdk].every(isName) &&
     [promptSha256, requestSha256].every(isHash) &&
@@ -25,7 +26,11 @@ export function isOpening(value: unknown): boolean {
 export function isSize(value: unknown): boolean {
   if (!isFields(value)) return false;
   const { promptBytes, maxOutputTokens, hasFiles } = value;
-  return isCount(promptBytes) && (maxOutputTokens === null || isCount(maxOutputTokens)) && typeof hasFiles === 'boolean';
+  return (
+    isCount(promptBytes) &&
+    (maxOutputTokens === null || isCount(maxOutputTokens)) &&
+    typeof hasFiles === 'boolean'
+  );
 }
 
 export function isEnd(value: unknown): boolean {

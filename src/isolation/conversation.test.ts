@@ -283,7 +283,11 @@ describe('what an isolated process says', () => {
     { type: 'progress', fraction: Number.NaN, note: null },
     { type: 'call', call: 1, ask: { verb: 'open', stream: 1 } },
     { type: 'call', call: 1, ask: { verb: 'keep', place: 1, body: 'text', mediaType: 'text/plain' } },
-    { type: 'call', call: 1, ask: { verb: 'begin', opening: { ...OPENING, requestSha256: 'x' }, size: SIZE } },
+    {
+      type: 'call',
+      call: 1,
+      ask: { verb: 'begin', opening: { ...OPENING, requestSha256: 'x' }, size: SIZE },
+    },
     { type: 'call', call: 1, ask: { verb: 'begin', opening: OPENING, size: { ...SIZE, promptBytes: -1 } } },
     { type: 'call', call: 1, ask: { ...ENDED, end: { ...END, code: 'won' } } },
     { type: 'call', call: 1, ask: { ...ENDED, end: { ...END, rule: 'a prompt, word for word' } } },

@@ -46,7 +46,7 @@ export type Ask =
   | { verb: 'chunk'; place: number; bytes: Uint8Array | null; broken: boolean };
 
 /** How a call to a model ended. */
-export interface CallEnded {
+interface CallEnded {
   n: number;
   end: CallEnd;
   response: StoredResponse | null;

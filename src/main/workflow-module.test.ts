@@ -138,7 +138,9 @@ test('a module without any workflow, and one that does not exist, are refused', 
 test('a model that the module exports is the one that its workflows call; another thing of that name is left alone', async () => {
   const one = `${DEFINE} export const one = make('one');`;
   const withModel = await loadWorkflows(
-    files({ 'a.ts': `${one} export const model = { specificationVersion: 'v3', modelId: 'small', doGenerate: async () => ({}) };` }),
+    files({
+      'a.ts': `${one} export const model = { specificationVersion: 'v3', modelId: 'small', doGenerate: async () => ({}) };`,
+    }),
   );
   expect(withModel.model).toMatchObject({ specificationVersion: 'v3', modelId: 'small' });
   expect(await problemOf(files({ 'c.ts': `${one}\nexport const model = {};` }))).toMatch(

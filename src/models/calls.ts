@@ -97,7 +97,11 @@ export async function finishThrown(room: CallRoom, under: Under, error: unknown)
   // a model of the user's own may say by our errors what it failed with
   const own = seen.type === 'signal' ? null : judgementOfOurs(error);
   if (own === null) return finishFailed(room, under, { seen, end, stored });
-  const { judgement } = await finishFailed(room, under, { seen: { type: 'guard', judgement: own }, end, stored });
+  const { judgement } = await finishFailed(room, under, {
+    seen: { type: 'guard', judgement: own },
+    end,
+    stored,
+  });
   return { judgement, error };
 }
 
@@ -111,7 +115,8 @@ export async function finishStream(
   const seen = seenOfStream(how, answer, raw, room.signal());
   const judgement = judge(seen, under.known);
   const end = endOfAnswer(answer, headers);
-  const stored = raw.length === 0 && judgement !== null ? null : storedOf(judgement === null ? answer : null, raw);
+  const stored =
+    raw.length === 0 && judgement !== null ? null : storedOf(judgement === null ? answer : null, raw);
   if (judgement === null) await tell(room, under, null, end, stored);
   // what was said before an end is no end, and its numbers are not the whole
   const whole = how.type === 'finished' ? end : { ...end, finishReason: null, usage: null };
@@ -140,7 +145,12 @@ function judgementOfOurs(error: unknown): Judgement | null {
 /** A thrown thing is never a success. */
 const UNKNOWN: Judgement = judge({ type: 'other' }, { brokenJson: false }) as Judgement;
 
-function seenOfStream(how: Taken['how'], { finishReason }: Answer, raw: unknown[], signal: AbortSignal): Seen {
+function seenOfStream(
+  how: Taken['how'],
+  { finishReason }: Answer,
+  raw: unknown[],
+  signal: AbortSignal,
+): Seen {
   const isRefused = () => raw.some(isRefusalChunk);
   if (how.type === 'finished') return seenOfStreamEnd(finishReason, isRefused());
   const fired = seenOfThrown(null, signal, Date.now());
@@ -192,7 +202,9 @@ function wasSent(seen: Seen): boolean {
 /** What came with a 200 and could not be used is an answer all the same, and paid for. */
 function bodyOf200(error: unknown): unknown {
   const status = read(error, 'statusCode');
-  return typeof status === 'number' && status >= 200 && status < 300 ? (read(error, 'responseBody') ?? null) : null;
+  return typeof status === 'number' && status >= 200 && status < 300
+    ? (read(error, 'responseBody') ?? null)
+    : null;
 }
 
 async function tell(

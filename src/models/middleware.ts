@@ -88,7 +88,8 @@ async function stream(model: LanguageModel, params: CallParams, recording: Recor
     room.desk.partial(textOf(begun.answer));
     return { stream: streamOf(begun.answer) };
   }
-  const opened = begun.type === 'refused' ? begun : await open(room, begun.under, params, { onAnswer, onFailed });
+  const opened =
+    begun.type === 'refused' ? begun : await open(room, begun.under, params, { onAnswer, onFailed });
   if (!('judgement' in opened)) return opened;
   onFailed(opened);
   throw opened.error;

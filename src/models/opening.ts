@@ -19,10 +19,11 @@ export interface Opened {
 }
 
 export function openingOf(model: LanguageModel, params: CallParams, kind: CallKind): Opened {
-  const { prompt, responseFormat, tools, toolChoice, providerOptions, stopSequences, maxOutputTokens } = params;
+  const { prompt, responseFormat, tools, toolChoice, providerOptions, stopSequences, maxOutputTokens } =
+    params;
   const seen = { hasFiles: false };
   const promptText = canonical(prompt, seen);
-  const schema = responseFormat?.type === 'json' ? responseFormat.schema : undefined;
+  const schema: unknown = responseFormat?.type === 'json' ? responseFormat.schema : undefined;
   const schemaText = schema === undefined ? null : canonical(schema, seen);
   const toolsText = tools === undefined ? '' : canonical(tools, seen);
   const promptSha256 = sha256(promptText);
@@ -52,7 +53,10 @@ export function openingOf(model: LanguageModel, params: CallParams, kind: CallKi
       repair: kind.repair,
     },
     size: {
-      promptBytes: [promptText, schemaText ?? '', toolsText].reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+      promptBytes: [promptText, schemaText ?? '', toolsText].reduce(
+        (sum, text) => sum + Buffer.byteLength(text),
+        0,
+      ),
       maxOutputTokens: maxOutputTokens ?? null,
       hasFiles: seen.hasFiles,
     },
@@ -105,11 +109,20 @@ function canonical(value: unknown, seen: { hasFiles: boolean }): string {
 function plain(value: unknown, seen: { hasFiles: boolean }): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
-  if (typeof value !== 'object') return String(value);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object') return null;
+  if (Array.isArray(value)) return value.map((item) => plain(item, seen));
+  return textOf(value) ?? plainObject(value, seen);
+}
+
+/** What is one value, though it is an object. */
+function textOf(value: object): string | null {
   if (value instanceof Uint8Array) return `sha256:${hash('sha256', value, 'hex')}`;
   if (value instanceof URL) return value.href;
-  if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return value.map((item) => plain(item, seen));
+  return value instanceof Date ? value.toISOString() : null;
+}
+
+function plainObject(value: object, seen: { hasFiles: boolean }): JsonValue {
   const object: Record<string, JsonValue> = {};
   for (const [key, item] of Object.entries(value) as [string, unknown][]) {
     if (item !== undefined && typeof item !== 'function') object[key] = plain(item, seen);
@@ -118,7 +131,15 @@ function plain(value: unknown, seen: { hasFiles: boolean }): JsonValue {
   return object;
 }
 
-const FILES: readonly unknown[] = ['file', 'file-data', 'file-url', 'file-id', 'image-data', 'image-url', 'media'];
+const FILES: readonly unknown[] = [
+  'file',
+  'file-data',
+  'file-url',
+  'file-id',
+  'image-data',
+  'image-url',
+  'media',
+];
 
 function isFile(part: Record<string, JsonValue>): boolean {
   return FILES.includes(part['type']) && !('properties' in part);

@@ -22,7 +22,9 @@ export function mending({ params, answer }: Answered, issues: readonly Validatio
 }
 
 function question(issues: readonly ValidationIssue[]): string {
-  const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) => `- ${path === '' ? 'the whole' : path}: ${message}`);
+  const lines = issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path, message }) => `- ${path === '' ? 'the whole' : path}: ${message}`);
   return [
     'Your answer was checked and is not as it has to be:',
     ...(lines.length === 0 ? ['- it is not in the form that was asked for'] : lines),

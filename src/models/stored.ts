@@ -77,7 +77,9 @@ function toJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return { [BYTES]: Buffer.from(value).toString('base64') };
   if (value instanceof Date) return { [INSTANT]: value.getTime() };
   if (Array.isArray(value)) return value.map(toJson);
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined && typeof item !== 'function');
+  const entries = Object.entries(value).filter(
+    ([, item]) => item !== undefined && typeof item !== 'function',
+  );
   return Object.fromEntries(entries.map(([key, item]) => [key, toJson(item)]));
 }
 

@@ -96,21 +96,13 @@ class Flow {
   }
 
   #take(part: Part): void {
-    switch (part.type) {
-      case 'raw':
-        return void this.#raw.push(part.rawValue);
-      case 'stream-start':
-        return void (this.#answer.warnings = part.warnings);
-      case 'response-metadata': {
-        const { type: _, ...metadata } = part;
-        return void (this.#answer.response = { ...this.#answer.response, ...metadata });
-      }
-      case 'text-delta':
-        this.#watch.onText(part.delta);
-        break;
-      default:
-    }
-    this.#content.take(part);
+    if (part.type === 'raw') this.#raw.push(part.rawValue);
+    else if (part.type === 'stream-start') this.#answer.warnings = part.warnings;
+    else if (part.type === 'response-metadata') {
+      const { type: _, ...metadata } = part;
+      this.#answer.response = { ...this.#answer.response, ...metadata };
+    } else this.#content.take(part);
+    if (part.type === 'text-delta') this.#watch.onText(part.delta);
   }
 
   #finish(controller: ReadableStreamDefaultController<Part>, part: Part & { type: 'finish' }): Promise<void> {
@@ -157,6 +149,7 @@ class Content {
   readonly #open = new Map<string, Item & { type: 'text' | 'reasoning' }>();
 
   take(part: Part): void {
+    // oxlint-disable-next-line switch-exhaustiveness-check -- the others are no content
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start': {

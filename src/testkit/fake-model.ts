@@ -128,7 +128,9 @@ function streamed({ content, finishReason, usage }: Result): Streamed {
 function textOf(messages: FakeRequest['prompt']): string {
   return messages
     .flatMap(({ content }) =>
-      typeof content === 'string' ? [content] : content.map((part) => (part.type === 'text' ? part.text : '')),
+      typeof content === 'string'
+        ? [content]
+        : content.map((part) => (part.type === 'text' ? part.text : '')),
     )
     .join('');
 }

@@ -215,7 +215,9 @@ describe('a repair', () => {
   it('is not made where the workflow does not ask for it', async () => {
     const scene = await openScene((provider) => workflowsOf(provider, {}), { script: [wrong] });
     scene.worker();
-    expect((await scene.ended(await scene.enqueue('ask'))).errors).toMatchObject([{ code: 'malformed_output' }]);
+    expect((await scene.ended(await scene.enqueue('ask'))).errors).toMatchObject([
+      { code: 'malformed_output' },
+    ]);
     expect(scene.provider.calls).toHaveLength(1);
   });
 });

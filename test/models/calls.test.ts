@@ -173,12 +173,19 @@ describe('a call to a model', () => {
 
   it('that has no price is not made, and the record says what to do', async () => {
     const scene = await openScene(
-      asks(async ({ model }, { url }) => (await generateText({ model: model(modelAt(url, 'm-2')), prompt: 'x' })).text),
+      asks(
+        async ({ model }, { url }) =>
+          (await generateText({ model: model(modelAt(url, 'm-2')), prompt: 'x' })).text,
+      ),
     );
     scene.worker();
     const job = await scene.ended(await scene.enqueue('ask'));
     expect(job.errors).toMatchObject([
-      { code: 'spending_limit', rule: 'money/no_price', message: expect.stringContaining('openai/m-2') as string },
+      {
+        code: 'spending_limit',
+        rule: 'money/no_price',
+        message: expect.stringContaining('openai/m-2') as string,
+      },
     ]);
     expect(scene.provider.calls).toEqual([]);
     expect(job.calls).toEqual([]);
@@ -199,7 +206,9 @@ describe('a call to a model', () => {
   });
 
   it('without a model says so', async () => {
-    const scene = await openScene(asks(async ({ model }) => (await generateText({ model: model(), prompt: 'x' })).text));
+    const scene = await openScene(
+      asks(async ({ model }) => (await generateText({ model: model(), prompt: 'x' })).text),
+    );
     scene.worker();
     const job = await scene.ended(await scene.enqueue('ask'));
     expect(job.errors.map(({ code }) => code)).toEqual(['workflow_error']);

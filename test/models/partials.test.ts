@@ -9,7 +9,9 @@ import { gate, openTemp } from '../support/claimcheck.ts';
 const KEY = 'k'.repeat(40);
 
 /** The events of a stream as they come. */
-async function* eventsOf(response: Response): AsyncGenerator<{ event: string; id: string | undefined; data: unknown }> {
+async function* eventsOf(
+  response: Response,
+): AsyncGenerator<{ event: string; id: string | undefined; data: unknown }> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of response.body as ReadableStream<Uint8Array>) {
@@ -21,7 +23,8 @@ async function* eventsOf(response: Response): AsyncGenerator<{ event: string; id
         block.split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]),
       );
       const event = fields.get('event');
-      if (event !== undefined) yield { event, id: fields.get('id'), data: JSON.parse(fields.get('data') ?? '') };
+      if (event !== undefined)
+        yield { event, id: fields.get('id'), data: JSON.parse(fields.get('data') ?? '') };
     }
   }
 }

@@ -16,7 +16,7 @@ import { onTestFinished } from 'vitest';
 import { tempDir } from '../support/claimcheck.ts';
 
 /** A dollar a million tokens in, ten out: a token is 1,000 and 10,000 nano-dollars. */
-export const PRICES: readonly Price[] = [
+const PRICES: readonly Price[] = [
   { model: 'openai/m-1', from: '2026-01-01', input: 1e9, output: 10e9, maxOutputTokens: 1_000 },
 ];
 export const caller = { tenant: DEFAULT_TENANT, actor: 'local:test' };

@@ -1,5 +1,4 @@
 /** From a PDF invoice to its supplier, number, date, total and one line of summary. */
-import type { JSONSchema7 } from '@ai-sdk/provider';
 import { z } from 'zod';
 import { defineWorkflow } from '../../engine/define.ts';
 import { answerSchema, parseAnswer } from './answer.ts';
@@ -11,8 +10,6 @@ const outputSchema = answerSchema.extend({
   /** Who read the invoice, so that the artifact itself says how far to trust it. */
   produced_by: z.strictObject({ provider: z.string(), model: z.string(), note: z.string() }),
 });
-
-const ANSWER_JSON_SCHEMA = z.toJSONSchema(answerSchema) as JSONSchema7;
 
 /** Room for every field at its longest. */
 const MAX_OUTPUT_TOKENS = 1_000;
@@ -35,7 +32,9 @@ export const invoiceSummaryWorkflow = defineWorkflow({
       system: SYSTEM,
       prompt: promptFor(text),
       // without a validator of its own: `parseAnswer` is stricter
-      output: Output.object({ schema: jsonSchema(ANSWER_JSON_SCHEMA) }),
+      output: Output.object({
+        schema: jsonSchema(z.toJSONSchema(answerSchema) as Parameters<typeof jsonSchema>[0]),
+      }),
       maxOutputTokens: MAX_OUTPUT_TOKENS,
       abortSignal: signal,
     });
