@@ -10,11 +10,18 @@ import { quoted } from '../shared/rows.ts';
 import { isPlain } from './columns.ts';
 import type { StoreContext } from './context.ts';
 import { isTaken } from './errors.ts';
+import { fewAtOnce } from './few-at-once.ts';
 import { prepared } from './statements.ts';
 import type { Statements } from './statements.ts';
 
 /** What others change each time between two looks at it is looked at again. */
 const TRIES = 20;
+
+/**
+ * All calls take the account of the day, one after the other. More of them on their way would only keep connections from
+ * those that have leases to renew.
+ */
+const AT_ONCE = 2;
 
 type Begin = Parameters<Ledger['begin']>[0];
 
@@ -44,9 +51,11 @@ interface Rows {
 
 export function ledgerOf({ connection }: StoreContext): Ledger {
   const sql = prepared<Rows>(connection, 'ledger');
+  const inTurn = fewAtOnce(AT_ONCE);
   return {
-    begin: (params) => begin(sql, params),
-    ...billVerbs(sql),
+    begin: (params) => inTurn(() => begin(sql, params)),
+    end: (params) => inTurn(() => end(sql, params)),
+    settleUnknown: (params) => settleUnknown(sql, params),
     ...readVerbs(sql),
     ...limitVerbs(sql),
     ...pauseVerbs(sql),
@@ -104,31 +113,29 @@ function nullIfTaken(error: unknown): null {
   throw error;
 }
 
-function billVerbs(sql: Statements<Rows>): Pick<Ledger, 'end' | 'settleUnknown'> {
-  return {
-    async end({ jobId: id, token, n, end, cost, response, blob }) {
-      const row = await sql.end.get({
-        id,
-        token,
-        n,
-        ...billOf(cost),
-        ended: JSON.stringify(end),
-        response: response === null ? null : JSON.stringify(response),
-        blob_uri: blob?.uri ?? null,
-        blob_media_type: blob === null ? null : quoted(blob.mediaType),
-        blob_bytes: blob === null ? null : Buffer.from(blob.bytes),
-      });
-      return row?.ended === true;
-    },
+async function end(sql: Statements<Rows>, params: Parameters<Ledger['end']>[0]): Promise<boolean> {
+  const { jobId: id, token, n, cost, response, blob } = params;
+  const row = await sql.end.get({
+    id,
+    token,
+    n,
+    ...billOf(cost),
+    ended: JSON.stringify(params.end),
+    response: response === null ? null : JSON.stringify(response),
+    blob_uri: blob?.uri ?? null,
+    blob_media_type: blob === null ? null : quoted(blob.mediaType),
+    blob_bytes: blob === null ? null : Buffer.from(blob.bytes),
+  });
+  return row?.ended === true;
+}
 
-    async settleUnknown({ tenant, jobId: id, n, cost, actor, reason }) {
-      if (!isPlain(id)) return 'not_found';
-      const settled_by = JSON.stringify({ actor, reason });
-      const row = await sql.settleUnknown.get({ tenant, id, n, cost, settled_by });
-      if (row === undefined) return 'not_found';
-      return row.settled ? 'settled' : 'not_unknown';
-    },
-  };
+async function settleUnknown(sql: Statements<Rows>, params: Parameters<Ledger['settleUnknown']>[0]) {
+  const { tenant, jobId: id, n, cost, actor, reason } = params;
+  if (!isPlain(id)) return 'not_found';
+  const settled_by = JSON.stringify({ actor, reason });
+  const row = await sql.settleUnknown.get({ tenant, id, n, cost, settled_by });
+  if (row === undefined) return 'not_found';
+  return row.settled ? 'settled' : 'not_unknown';
 }
 
 function readVerbs(sql: Statements<Rows>): Pick<Ledger, 'calls' | 'unknownCalls'> {

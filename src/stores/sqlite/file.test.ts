@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { begun, opening } from '../../testkit/store/calls.ts';
 import { Fixture } from '../../testkit/store/fixture.ts';
 import { RULES } from '../../testkit/store/sqlite.ts';
 import { asStoreError } from './errors.ts';
@@ -114,6 +115,30 @@ it('the keys of the first version stand for their requests, one key for all jobs
     { name: '"many"', first_job: 2, last_job: 4, open: 0 },
   ]);
   db.close();
+});
+
+it('a file of an older version is brought up to date under a worker that goes on', async () => {
+  const old = await opened();
+  const f = new Fixture({ store: old, advance: () => {}, dispose: () => old.close() });
+  const claimed = await f.running('ses_1', { spendingLimit: 10 });
+  raw(`DROP TABLE model_calls; DROP TABLE spending; DROP TABLE spending_limits; DROP TABLE provider_pauses;
+    ALTER TABLE jobs DROP COLUMN spending_limit; PRAGMA user_version = 4`);
+  const updated = await opened();
+  expect(await begun(f, claimed, { estimate: 11 })).toBe(1);
+  expect((await updated.jobs.job({ tenant: 'default', jobId: claimed.jobId }))?.calls).toHaveLength(1);
+  expect((await f.complete(claimed)).moved?.status).toBe('completed');
+  await Promise.all([old.close(), updated.close()]);
+});
+
+it('two processes share a limit: fifty calls begin at once, and ten are let through', async () => {
+  const stores = await Promise.all([opened(), opened()]);
+  const [f] = stores.map((store) => new Fixture({ store, advance: () => {}, dispose: () => store.close() }));
+  const claimed = await f!.running('ses_1', { spendingLimit: 100 });
+  const calls = Array.from({ length: 50 }, (_, index) => opening(claimed, { place: index + 1 }));
+  const answers = await Promise.all(calls.map((call, index) => stores[index % 2]!.ledger.begin(call)));
+  expect(answers.filter(({ outcome }) => outcome === 'begun')).toHaveLength(10);
+  expect(answers.filter(({ outcome }) => outcome === 'over_limit')).toHaveLength(40);
+  await Promise.all(stores.map((store) => store.close()));
 });
 
 it('a connection that does not sync each commit is refused', () => {

@@ -1,6 +1,6 @@
 /**
- * Calls to models and their money. Each verb is one transaction of the writer's, so a look at the lease, at a pause and at the
- * accounts is still true when the call is written.
+ * Calls to models and their money. Each verb runs within a transaction of the writer's, so a look at the lease, at a pause and at
+ * the accounts is still true when the call is written.
  */
 import type { Billing } from '../../domain/model-call.ts';
 import type { NanoUsd } from '../../domain/money.ts';
@@ -11,6 +11,7 @@ import { quoted } from '../shared/rows.ts';
 import { blobKeeper } from './blobs.ts';
 import type { StoreContext } from './context.ts';
 import { prepared } from './statements.ts';
+import { together } from './together.ts';
 
 interface HeldCall {
   id: string;
@@ -30,6 +31,7 @@ type Settlement = Parameters<Ledger['settleUnknown']>[0];
 export function ledgerOf(context: StoreContext): Ledger {
   const { connection, lanes, now } = context;
   const calls = new Calls(context);
+  const write = together(connection);
   const sql = prepared<{
     calls: CallRow & { current: number | null };
     unknownCalls: CallRow & { id: string; lane: number; workflow: string };
@@ -41,8 +43,8 @@ export function ledgerOf(context: StoreContext): Ledger {
   }>(connection.db, 'ledger');
 
   return {
-    begin: (params) => connection.write(() => calls.begin(params, now())),
-    end: (params) => connection.write(() => calls.end(params, now())),
+    begin: (params) => write(() => calls.begin(params, now())),
+    end: (params) => write(() => calls.end(params, now())),
     settleUnknown: (params) => connection.write(() => calls.settleUnknown(params, now())),
 
     calls: ({ jobId }) =>

@@ -1,145 +1,9 @@
 /** The checker, checked: a valid history passes, and for each invariant a corrupted one is caught under its number. */
-import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { by, claim, complete, lived, malformed, ref, valid } from '../../../test/support/valid-history.ts';
 import type { Command } from '../../domain/decide.ts';
 import type { Job } from '../../domain/record.ts';
-import { statusOf } from '../../domain/view.ts';
-import { accepted, command } from '../machine.ts';
-import type { Asked } from '../machine.ts';
 import { check, report } from './checker.ts';
-import type { History } from './history.ts';
-
-const BYTES = Buffer.from('{"summary":"ok"}');
-const SHA256 = createHash('sha256').update(BYTES).digest('hex');
-
-function ref(uri: string) {
-  return { uri, sha256: SHA256, bytes: BYTES.byteLength, mediaType: 'application/json' };
-}
-
-const claim: Command = { type: 'claim', worker: 'w1' };
-const down: Extract<Command, { type: 'fail' }> = {
-  type: 'fail',
-  failure: { code: 'upstream_unavailable', elapsedMs: 5 },
-  jitter: 0.5,
-};
-const malformed: Command = {
-  type: 'fail',
-  jitter: 0,
-  failure: {
-    code: 'malformed_output',
-    elapsedMs: 5,
-    evidence: [{ kind: 'raw_output', uri: 'evidence/2', sha256: SHA256, bytes: BYTES.byteLength }],
-  },
-};
-
-function complete(uri: string): Command {
-  return { type: 'complete', artifact: ref(uri), artifacts: [{ ...ref(`${uri}-page`), name: 'page' }] };
-}
-
-function lived(jobId: string, asked: Asked, ...orders: [at: number, order: Command][]): Job {
-  const machine = accepted({ jobId, ...asked }, 0);
-  if (Array.isArray(machine)) throw new Error('not accepted');
-  for (const [at, order] of orders) {
-    const said = command(machine, order, at);
-    if ('refused' in said) throw new Error(`${jobId} ${order.type}: ${said.refused}`);
-  }
-  return structuredClone({ ...machine.job, inputSha256: `input of ${jobId}` });
-}
-
-const by = { actor: 'key:a', reason: 'asked' };
-
-/** One job of each fate, a client's log of them, and all of it as it should be. */
-function valid(): History & { jobs: Job[] } {
-  const jobs = [
-    lived('job_done', {}, [10, claim], [20, down], [200, claim], [300, complete('artifacts/1')]),
-    lived('job_dead', {}, [10, claim], [20, malformed]),
-    lived(
-      'job_lost',
-      { runAt: 5 },
-      [10, claim],
-      [900, { type: 'lose' }],
-      [910, claim],
-      [950, { type: 'release' }],
-      [960, claim],
-    ),
-    lived('job_cancelled', {}, [10, claim], [20, { type: 'cancel', ...by }]),
-    lived(
-      'job_replayed',
-      {},
-      [10, claim],
-      [20, malformed],
-      [30, { type: 'replay', ...by }],
-      [40, claim],
-      [50, complete('artifacts/2')],
-    ),
-    lived(
-      'job_waiting',
-      {},
-      [10, claim],
-      [20, { ...down, failure: { ...down.failure, retryAfterMs: 5000 } }],
-    ),
-  ];
-  const creates: History['clients']['creates'] = jobs.map(({ jobId, inputSha256 }) => ({
-    tenant: 'default',
-    told: 'accepted',
-    jobId,
-    inputSha256,
-    idempotencyKey: `key of ${jobId}`,
-  }));
-  return {
-    jobs,
-    statuses: jobs.map(statusOf),
-    clients: {
-      creates: [
-        ...creates,
-        { ...creates[0]!, told: 'accepted' },
-        { tenant: 'default', told: 'refused', inputSha256: 'input of a refused one' },
-        { tenant: 'default', told: 'nothing', inputSha256: 'input of one without a reply' },
-      ],
-      cancels: [
-        { jobId: 'job_cancelled', told: 'accepted' },
-        { jobId: 'job_done', told: 'refused' },
-      ],
-      replays: [
-        { jobId: 'job_replayed', told: 'accepted', decisionId: 'dec_replayed_1' },
-        { jobId: 'job_replayed', told: 'refused', decisionId: 'dec_replayed_1' },
-      ],
-      streams: [
-        {
-          jobId: 'job_dead',
-          events: [
-            { seq: 2, type: 'running' },
-            { seq: 3, type: 'dead_letter' },
-          ],
-        },
-      ],
-    },
-    workers: {
-      claims: [
-        { jobId: 'job_done', attempt: 1, token: 1 },
-        { jobId: 'job_done', attempt: 2, token: 2 },
-        { jobId: 'job_lost', attempt: 3, token: 3 },
-      ],
-      settlements: [
-        { jobId: 'job_done', attempt: 2, command: 'complete', told: 'settled' },
-        { jobId: 'job_done', attempt: 1, command: 'fail', told: 'settled' },
-        { jobId: 'job_lost', attempt: 1, command: 'complete', told: 'lease_lost' },
-        { jobId: 'job_lost', attempt: 2, command: 'release', told: 'settled' },
-        { jobId: 'job_cancelled', attempt: 1, command: 'fail', told: 'lease_lost' },
-        // the reply to the first was lost
-        { jobId: 'job_replayed', attempt: 2, command: 'complete', told: 'nothing' },
-        { jobId: 'job_replayed', attempt: 2, command: 'complete', told: 'lease_lost' },
-      ],
-    },
-    overstays: [{ jobId: 'job_lost', lateMs: 400 }],
-    crashed: false,
-    read: (uri) => Promise.resolve(/^(artifacts|evidence)\//.test(uri) ? BYTES : null),
-    now: 1000,
-    graceMs: 500,
-    quietMs: 900,
-    known: () => true,
-  };
-}
 
 type Corrupt = (history: ReturnType<typeof valid>) => void;
 
@@ -317,6 +181,24 @@ const CORRUPTIONS: [invariant: number, what: string, corrupt: Corrupt][] = [
       job(h, 'job_replayed').artifact = { ...ref('artifacts/1'), sha256: 'f'.repeat(64) };
     },
   ],
+  [19, 'the response to a call is gone', (h) => (job(h, 'job_done').calls[0]!.response!.uri = 'lost/2')],
+  [22, 'a call has no row', (h) => job(h, 'job_lost').calls.splice(1, 1)],
+  [22, 'a call is of an attempt that never ran', (h) => (job(h, 'job_done').calls[0]!.attempt = 3)],
+  [22, 'a call began before its attempt', (h) => (job(h, 'job_done').calls[0]!.startedAt = 199)],
+  [22, 'a call ended before it began', (h) => (job(h, 'job_done').calls[0]!.end!.endedAt = 209)],
+  [22, 'a call was begun twice', (h) => (job(h, 'job_lost').calls[2]!.place = 1)],
+  [26, 'a cost is not in the account of its job', (h) => (job(h, 'job_done').spending.spent = 12)],
+  [26, 'what is unknown is not held', (h) => (job(h, 'job_lost').spending.reserved = 10)],
+  [26, 'a job was taken past its limit', (h) => (job(h, 'job_lost').spending.limit = 23)],
+  [
+    26,
+    'a job was taken past its limit by more than a call cost more',
+    (h) => (job(h, 'job_done').spending.limit = 9),
+  ],
+  [26, 'a cost is not in the account of the day', (h) => (h.accounts![0]!.spent = 20)],
+  [26, 'what is held is not in the account of the workflow', (h) => (h.accounts![1]!.reserved = 0)],
+  [26, 'the day was taken past its limit', (h) => (h.accounts![0]!.setBy!.at = 969)],
+  [26, 'an account counts calls of another workflow', (h) => (h.accounts![2]!.spent = 4)],
   [
     27,
     'a job that was due has not moved',
@@ -347,6 +229,8 @@ describe('the checker', () => {
     const checked = [...new Set(CORRUPTIONS.map(([invariant]) => invariant))];
     expect(checked.toSorted((a, b) => a - b)).toEqual([
       ...Array.from({ length: 20 }, (_, index) => index + 1),
+      22,
+      26,
       27,
       28,
     ]);

@@ -15,6 +15,7 @@ import {
   terminalIsFinal,
 } from './history-rules.ts';
 import type { History, Violation } from './history.ts';
+import { callsAreIntended, moneyAddsUp } from './money-rules.ts';
 import {
   dueMoves,
   expiredIsSwept,
@@ -46,6 +47,8 @@ const RULES: readonly ((history: History) => Violation[] | Promise<Violation[]>)
   cancelledStaysCancelled,
   objectsReadBack,
   keysAreWrittenOnce,
+  callsAreIntended,
+  moneyAddsUp,
   dueMoves,
   startsInTime,
 ];

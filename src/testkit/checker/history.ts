@@ -1,6 +1,7 @@
 /** What the checker reads: the store as it is now, and what clients (and, where they keep one, workers) wrote down. */
 import type { Job, StatusView } from '../../domain/record.ts';
 import type { BlobStore } from '../../ports/blob-store.ts';
+import type { KnownLimit } from '../../ports/ledger.ts';
 import type { Store } from '../../ports/store.ts';
 
 /** What a client was told: 2xx, 4xx, or nothing (a broken connection, a 5xx). */
@@ -41,6 +42,8 @@ export interface History {
   jobs: readonly Job[];
   /** The list's rows, read while nothing moved. */
   statuses: readonly StatusView[];
+  /** Today's accounts, where the jobs are those of all tenants. */
+  accounts?: readonly KnownLimit[];
   clients: ClientLog;
   workers?: WorkerLog;
   /** Leases that a look during the run found past their end, and how long; breaks of the store do not count. */

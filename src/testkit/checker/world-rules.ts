@@ -141,11 +141,17 @@ export function keysAreWrittenOnce({ jobs }: History): Violation[] {
   );
 }
 
-function refsOf({ artifact, artifacts, errors }: Job): { uri: string; sha256: string; bytes: number }[] {
+function refsOf({
+  artifact,
+  artifacts,
+  errors,
+  calls,
+}: Job): { uri: string; sha256: string; bytes: number }[] {
   return [
     ...(artifact === null ? [] : [artifact]),
     ...artifacts,
     ...errors.flatMap((error) => error.evidence ?? []),
+    ...calls.flatMap((call) => call.response ?? []),
   ];
 }
 

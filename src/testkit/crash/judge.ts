@@ -68,9 +68,11 @@ export async function judge(options: JudgeOptions): Promise<Judgement> {
     graceMs = GRACE_MS,
   } = options;
   const read = await readJobs(store, 'default');
+  const accounts = await store.ledger.limits();
   const now = options.now ?? Date.now();
   const violations = await check({
     ...read,
+    accounts,
     clients,
     ...(workers === undefined ? {} : { workers }),
     ...(overstays === undefined ? {} : { overstays }),

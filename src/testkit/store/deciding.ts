@@ -141,6 +141,15 @@ export const decidingCases: Cases = {
     assert.deepEqual(eventsOf((await f.sweep()).moved), ['dead_letter']);
   },
 
+  'a replay from evidence says so in its event, and another does not': async (f) => {
+    const jobId = await f.dead();
+    await f.replay(jobId, { fromEvidence: true });
+    assert.deepEqual((await f.job(jobId)).events.at(-1)?.detail, { from_evidence: true });
+    await f.fail(await f.claimOne('ses_2'), { code: 'refused', elapsedMs: 1 });
+    await f.replay(jobId);
+    assert.equal((await f.job(jobId)).events.at(-1)?.detail, undefined);
+  },
+
   'a replay may pin another output schema, and then only its workers get the job': async (f) => {
     const jobId = await f.dead();
     await f.replay(jobId, { outputSchemaSha256: 'schema-2' });
