@@ -4,7 +4,7 @@
  *
  * @typedef {object} Sizes
  * @property {number} rounds how often a measurement is repeated, where its case does not say otherwise
- * @property {number} slowRounds the same, of a peer that takes long
+ * @property {number} slowRounds the same at most, of a peer that takes long
  * @property {boolean} all whether every peer takes part everywhere
  * @property {{ ms: number }} enqueue
  * @property {{ jobs: number, warm: number }} drain `warm`: besides, before the clock starts
@@ -19,17 +19,17 @@
 /** @type {Readonly<Record<'full' | 'quick', Sizes>>} */
 export const SIZES = {
   full: {
-    rounds: 5,
-    slowRounds: 3,
+    rounds: 3,
+    slowRounds: 1,
     all: true,
-    enqueue: { ms: 5000 },
-    drain: { jobs: 60_000, warm: 10_000 },
-    latency: { jobs: 500, rounds: 3 },
-    inFlight: { jobs: 5000, ms: 5000, rounds: 3 },
+    enqueue: { ms: 2000 },
+    drain: { jobs: 30_000, warm: 10_000 },
+    latency: { jobs: 250, rounds: 2 },
+    inFlight: { jobs: 5000, ms: 5000, rounds: 2 },
     recovery: { rounds: 3, limitMs: 90_000 },
-    http: { warmMs: 2000, ms: 10_000, rounds: 5 },
+    http: { warmMs: 2000, ms: 5000, rounds: 3 },
     history: { finished: 1_000_000, jobs: 200_000, warm: 10_000, rounds: 2 },
-    held: { ms: 60_000, stretch: 20_000, jobs: 60_000, warm: 10_000, rounds: 2 },
+    held: { ms: 60_000, stretch: 20_000, jobs: 30_000, warm: 10_000, rounds: 2 },
   },
   quick: {
     rounds: 2,

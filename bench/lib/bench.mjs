@@ -37,16 +37,16 @@ export function createBench({ quick, systems, places, say, print }) {
   const isPeer = (/** @type {string} */ runner) => SYSTEMS[runner]?.kind === 'peer';
 
   /** @param {string} runner */
-  function rounds(runner) {
+  function isSlow(runner) {
     const { share, store } = SYSTEMS[runner] ?? {};
-    return share !== undefined || store === 'redis' ? sizes.slowRounds : sizes.rounds;
+    return (share ?? 1) <= 0.1 || store === 'redis';
   }
 
   /** @param {(runner: string) => number} wanted */
   const inTime = (wanted) => (/** @type {string} */ runner) => {
     if (quick && seconds() > LATE.noPeers && isPeer(runner)) return 0;
     if (quick && seconds() > LATE.oneRound) return 1;
-    return wanted(runner);
+    return isSlow(runner) ? Math.min(wanted(runner), sizes.slowRounds) : wanted(runner);
   };
 
   return {
@@ -57,7 +57,7 @@ export function createBench({ quick, systems, places, say, print }) {
     outcomes,
     seconds,
     async race(wanted, judged) {
-      const race = { rounds, limitMs: quick ? LIMIT_MS.quick : LIMIT_MS.full, ...wanted };
+      const race = { rounds: () => sizes.rounds, limitMs: quick ? LIMIT_MS.quick : LIMIT_MS.full, ...wanted };
       const runners = Object.fromEntries(
         Object.entries(wanted.runners).filter(([runner]) => includes(runner)),
       );

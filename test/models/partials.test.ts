@@ -5,29 +5,10 @@ import { z } from 'zod';
 import { fakeModel } from '../../src/testing.ts';
 import { defineWorkflow } from '../../src/index.ts';
 import { gate, openTemp } from '../support/claimcheck.ts';
+import { eventsOf } from './event-stream.ts';
+import type { StreamedEvent } from './event-stream.ts';
 
 const KEY = 'k'.repeat(40);
-
-/** The events of a stream as they come. */
-async function* eventsOf(
-  response: Response,
-): AsyncGenerator<{ event: string; id: string | undefined; data: unknown }> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
-    text += decoder.decode(chunk, { stream: true });
-    const blocks = text.split('\n\n');
-    text = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const fields = new Map(
-        block.split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]),
-      );
-      const event = fields.get('event');
-      if (event !== undefined)
-        yield { event, id: fields.get('id'), data: JSON.parse(fields.get('data') ?? '') };
-    }
-  }
-}
 
 it('a stream tells its text with the attempt; a retry tells a reset; a client that comes late gets all there is', async () => {
   const first = gate();
@@ -54,7 +35,7 @@ it('a stream tells its text with the attempt; a retry tells a reset; a client th
   const events = await open();
   queue.worker().start();
 
-  const seen: { event: string; id: string | undefined; data: unknown }[] = [];
+  const seen: StreamedEvent[] = [];
   for await (const event of events) {
     seen.push(event);
     if (event.event !== 'partial') continue;

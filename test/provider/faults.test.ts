@@ -11,6 +11,7 @@ import { APICallError, generateText, NoObjectGeneratedError, Output, streamText 
 import type { LanguageModel } from 'ai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { REPLY_NAMES } from '../../src/testkit/provider/replies.ts';
 import type { ProviderReply } from '../../src/testkit/provider/replies.ts';
 import { startFakeProvider } from '../../src/testkit/provider/server.ts';
 import type { FakeProvider } from '../../src/testkit/provider/server.ts';
@@ -57,40 +58,6 @@ const ROWS: Record<string, ProviderReply> = {
   no_usage: { reply: 'no_usage', json },
   malformed_output: { reply: 'malformed_output', json },
   malformed_tool_call: { reply: 'malformed_tool_call' },
-};
-
-/** The compiler says when one is missing. */
-const EVERY_REPLY: Record<ProviderReply['reply'], true> = {
-  ok: true,
-  rate_limited: true,
-  insufficient_quota: true,
-  credit_too_low: true,
-  payment_required: true,
-  failed_in_200: true,
-  length_with_json: true,
-  refusal: true,
-  content_filter: true,
-  stream_breaks: true,
-  stream_ends_early: true,
-  overloaded: true,
-  server_error: true,
-  bad_gateway_html: true,
-  connection_reset: true,
-  silence: true,
-  headers_then_silence: true,
-  one_byte_a_second: true,
-  broken_json: true,
-  empty_body: true,
-  context_too_long: true,
-  unauthorized: true,
-  forbidden: true,
-  model_not_found: true,
-  bad_request: true,
-  wrong_model: true,
-  no_usage: true,
-  malformed_output: true,
-  malformed_tool_call: true,
-  raw: true,
 };
 
 /** Replies that end only when the client has had enough, for a reason of its own or one of the platform's. */
@@ -185,7 +152,7 @@ describe('the table of what AI SDK v6 makes of', () => {
   });
 
   test('has a row for every reply, and each has its line on what is sent', () => {
-    const replies = Object.keys(EVERY_REPLY).filter((reply) => reply !== 'raw');
+    const replies = REPLY_NAMES.filter((reply) => reply !== 'raw');
     expect(replies.filter((reply) => !table.some((row) => row.startsWith(`| \`${reply}\` |`)))).toEqual([]);
     const faults = [...replies, 'raw'].filter((reply) => reply !== 'ok');
     expect(faults.filter((reply) => !sent.some((row) => row.startsWith(`| \`${reply}\``)))).toEqual([]);

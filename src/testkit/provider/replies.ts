@@ -153,6 +153,54 @@ export type SpokenReply = ProviderAnswer | SpokenFault | MalformedOutput | Faile
 /** What one call gets. */
 export type ProviderReply = ProviderAnswer | ProviderFault;
 
+/** Every name; the compiler says when one is missing. */
+const NAMES: Record<ProviderReply['reply'], true> = {
+  ok: true,
+  rate_limited: true,
+  insufficient_quota: true,
+  credit_too_low: true,
+  payment_required: true,
+  failed_in_200: true,
+  length_with_json: true,
+  refusal: true,
+  content_filter: true,
+  stream_breaks: true,
+  stream_ends_early: true,
+  overloaded: true,
+  server_error: true,
+  bad_gateway_html: true,
+  connection_reset: true,
+  silence: true,
+  headers_then_silence: true,
+  one_byte_a_second: true,
+  broken_json: true,
+  empty_body: true,
+  context_too_long: true,
+  unauthorized: true,
+  forbidden: true,
+  model_not_found: true,
+  bad_request: true,
+  wrong_model: true,
+  no_usage: true,
+  malformed_output: true,
+  malformed_tool_call: true,
+  raw: true,
+};
+
+export const REPLY_NAMES: readonly string[] = Object.keys(NAMES);
+
+/** @throws TypeError where a name is none of a reply, which in JavaScript nobody else would say */
+export function checkScript(replies: readonly ProviderReply[]): readonly ProviderReply[] {
+  for (const { reply } of replies) {
+    if (!Object.hasOwn(NAMES, reply)) {
+      throw new TypeError(
+        `No reply of the fake provider is named "${reply}". There are: ${REPLY_NAMES.join(', ')}.`,
+      );
+    }
+  }
+  return replies;
+}
+
 /** The wire format that a call speaks. */
 export type ProviderApi = 'responses' | 'chat' | 'messages';
 

@@ -41,6 +41,12 @@ describe('a script', () => {
     ]);
   });
 
+  test('with a name that no reply has is refused at once', async () => {
+    const script = [{ reply: 'rate_limit' }] as unknown as ProviderReply[];
+    expect(() => provider.script(...script)).toThrow('No reply of the fake provider is named "rate_limit"');
+    await expect(startFakeProvider({ script })).rejects.toThrow('There are: ok, rate_limited');
+  });
+
   test('can be replaced, and calls are awaited from there on', async () => {
     await ask();
     provider.script({ reply: 'model_not_found' });
@@ -246,6 +252,17 @@ describe('a connection', () => {
     expect(sizes).toEqual([1, 1, 1]);
     await reader.cancel();
     await provider.callEnded(0);
+  });
+
+  test('that its client has closed gets nothing more', async () => {
+    provider.script({ reply: 'ok', chunks: 1000, text: 'x'.repeat(1000), chunkDelayMs: 1 });
+    const reader = (await ask({}, undefined, stream)).body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    const { bytesOut } = await provider.callEnded(0);
+    provider.script({ reply: 'ok', chunks: 10, chunkDelayMs: 1 });
+    await textOf(ask({}, undefined, stream));
+    expect(provider.calls[0]?.bytesOut).toBe(bytesOut);
   });
 
   test('that drips brings the whole answer in the end', async () => {

@@ -10,6 +10,7 @@ import { Moments, NOTHING_SENT, withoutSecrets } from './calls.ts';
 import type { OpenCall, ProviderCall } from './calls.ts';
 import { deliver, Gate } from './deliver.ts';
 import { plan, planWithoutScript } from './plan.ts';
+import { checkScript } from './replies.ts';
 import type { Asked, ProviderApi, ProviderReply } from './replies.ts';
 import type { Plan } from './sending.ts';
 
@@ -69,7 +70,7 @@ class RunningProvider implements FakeProvider {
 
   constructor({ seed = 1, script = [] }: FakeProviderOptions) {
     this.#seed = seed;
-    this.#script = [...script];
+    this.#script = [...checkScript(script)];
     // a client may come back on its connection whenever it likes
     this.#server.keepAliveTimeout = 0;
   }
@@ -88,7 +89,7 @@ class RunningProvider implements FakeProvider {
   }
 
   script(...replies: ProviderReply[]): void {
-    this.#script = replies;
+    this.#script = [...checkScript(replies)];
     this.#given = this.calls.length;
   }
 
