@@ -5,9 +5,7 @@ export interface StreamedEvent {
   data: unknown;
 }
 
-export async function* eventsOf(
-  response: Response,
-): AsyncGenerator<StreamedEvent> {
+export async function* eventsOf(response: Response): AsyncGenerator<StreamedEvent> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of response.body as ReadableStream<Uint8Array>) {
@@ -24,4 +22,3 @@ export async function* eventsOf(
     }
   }
 }
-

@@ -1,7 +1,12 @@
 /** Calls to models across real processes, of the built package: one that is killed, and one of an isolated workflow. */
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
+import { DEFAULT_BACKOFF, DEFAULT_CAPS } from '../../src/domain/policy.ts';
+import type { Job } from '../../src/domain/record.ts';
+import { DEFAULT_TENANT } from '../../src/engine/engine.ts';
 import type { RecordJson } from '../../src/index.ts';
+import { openSqliteStore } from '../../src/stores/sqlite/store.ts';
 import { startFakeProvider } from '../../src/testing.ts';
 import { serve, tempDir } from '../cli/run.ts';
 import { eventsOf } from './event-stream.ts';
@@ -12,8 +17,13 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const WORKFLOWS = fileURLToPath(new URL('workflows.ts', import.meta.url));
 
-interface RecordWithCalls extends RecordJson {
-  calls: { attempt: number; reused_from: number | null; billing: string }[];
+/** The job as it is in the store of this directory. */
+async function jobIn(dir: string, jobId: string): Promise<Job> {
+  const rules = { backoff: DEFAULT_BACKOFF, caps: DEFAULT_CAPS };
+  const store = await openSqliteStore({ path: join(dir, 'claimcheck.db'), rules });
+  const job = await store.jobs.job({ tenant: DEFAULT_TENANT, jobId });
+  await store.close();
+  return job as Job;
 }
 
 test('kill -9 after an answer costs no second one; clients see its text live, and a reset', async () => {
@@ -21,36 +31,42 @@ test('kill -9 after an answer costs no second one; clients see its text live, an
   const dir = tempDir();
   const server = await serve(['--workflows', WORKFLOWS, '--data-dir', dir], { cwd: dir });
   const asked = await server.ask('/ai-jobs', { workflow: 'tell', input: { url: provider.url } });
-  const path = `/ai-jobs/${String(asked.json['job_id'])}`;
+  const jobId = String(asked.json['job_id']);
+  const path = `/ai-jobs/${jobId}`;
   const headers = { authorization: `Bearer ${server.key}`, accept: 'text/event-stream' };
   const seen: StreamedEvent[] = [];
   const streamed = (async () => {
-    for await (const event of eventsOf(await fetch(`${server.url}${path}/events`, { headers }))) seen.push(event);
+    for await (const event of eventsOf(await fetch(`${server.url}${path}/events`, { headers })))
+      seen.push(event);
   })();
 
   process.kill(await pidOf(async () => (await server.ask(`${path}/record`)).json), 'SIGKILL');
   await streamed;
-  const record = (await server.ask(`${path}/record`)).json as unknown as RecordWithCalls;
-  expect(record.status).toBe('completed');
-  expect(record.events.map(({ type }) => type)).toContain('requeued_after_restart');
+  const job = await jobIn(dir, jobId);
+  expect(job.status).toBe('completed');
+  expect(job.events.map(({ type }) => type)).toContain('requeued_after_restart');
   expect(provider.calls).toHaveLength(1);
-  expect(record.calls.map((call) => [call.attempt, call.reused_from, call.billing])).toEqual([
+  expect(job.calls.map((call) => [call.attempt, call.reusedFrom, call.billing])).toEqual([
     [1, null, 'unknown'],
     [2, 1, 'none'],
   ]);
   const told = seen.filter(({ id }) => id === undefined).map(({ event, data }) => [event, data]);
-  const of = (attempt: number) =>
-    told.filter(([event, data]) => event === 'partial' && (data as { attempt: number }).attempt === attempt);
-  const textOf = (attempt: number) => of(attempt).map(([, data]) => (data as { text: string }).text).join('');
-  expect([textOf(1), textOf(2)]).toEqual(['Once upon a time.', 'Once upon a time.']);
+  const partials = told.flatMap(([event, data]) =>
+    event === 'partial' ? [data as { attempt: number; text: string }] : [],
+  );
+  const text = partials.filter(({ attempt }) => attempt === 1).map((partial) => partial.text);
+  expect(text.join('')).toBe('Once upon a time.');
   expect(told.filter(([event]) => event === 'reset')).toEqual([['reset', { attempt: 2 }]]);
 
   // a process of its own is no other case
   const apart = await server.ask('/ai-jobs', { workflow: 'ask_apart', input: { url: provider.url } });
-  const apartPath = `/ai-jobs/${String(apart.json['job_id'])}`;
-  await server.ask(`${apartPath}?wait=20`);
-  const isolated = (await server.ask(`${apartPath}/record`)).json as unknown as RecordWithCalls;
-  expect(isolated).toMatchObject({ status: 'completed', calls: [{ attempt: 1, reused_from: null }] });
+  const apartId = String(apart.json['job_id']);
+  await server.ask(`/ai-jobs/${apartId}?wait=20`);
+  const isolated = await jobIn(dir, apartId);
+  expect(isolated).toMatchObject({
+    status: 'completed',
+    calls: [{ attempt: 1, end: { servedModel: 'm-1' } }],
+  });
   expect(provider.calls).toHaveLength(2);
   await provider.close();
 });
