@@ -8,7 +8,7 @@ import { DEFAULT_TENANT } from '../../src/engine/engine.ts';
 import type { RecordJson } from '../../src/index.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/store.ts';
 import { startFakeProvider } from '../../src/testing.ts';
-import { serve, tempDir } from '../cli/run.ts';
+import { endOf, serve, tempDir } from '../cli/run.ts';
 import { eventsOf } from './event-stream.ts';
 import type { StreamedEvent } from './event-stream.ts';
 
@@ -61,7 +61,7 @@ test('kill -9 after an answer costs no second one; clients see its text live, an
   // a process of its own is no other case
   const apart = await server.ask('/ai-jobs', { workflow: 'ask_apart', input: { url: provider.url } });
   const apartId = String(apart.json['job_id']);
-  await server.ask(`/ai-jobs/${apartId}?wait=20`);
+  await endOf(server, apartId);
   const isolated = await jobIn(dir, apartId);
   expect(isolated).toMatchObject({
     status: 'completed',
