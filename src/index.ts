@@ -4,7 +4,9 @@ export type {
   Claimcheck,
   ClaimcheckOptions,
   EnqueueOptions,
+  JobLimits,
   LocalWorker,
+  ReplayOptions,
   TicketJson,
 } from './main/claimcheck.ts';
 export { defineWorkflow } from './engine/define.ts';
@@ -32,6 +34,10 @@ export type {
   StatusJson,
 } from './domain/view.ts';
 export type { LimitPolicy, RequestedLimits } from './domain/policy.ts';
+export type { DoubtfulCall, Reconcile } from './engine/doubts.ts';
+export type { ModelPrice } from './main/prices.ts';
+export type { CallJson, SpendingJson } from './domain/call-view.ts';
+export type { Scope } from './domain/scopes.ts';
 export type { Status, ValidationIssue } from './domain/record.ts';
 export type { LanguageModel, ModelOptions, RecordedModels } from './ports/models.ts';
 export type { SpendingPolicy } from './domain/money.ts';

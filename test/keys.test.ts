@@ -23,7 +23,11 @@ it('a new key opens, and only its digest is stored', async () => {
   const { store, keys } = await openKeys();
   const { key, view } = await keys.createKey(CALLER, 'ci');
   expect(key).toMatch(new RegExp(`^ck_${view.id}_[0-9a-z]{32}$`));
-  expect(await keys.authenticate(key)).toEqual({ tenant: 'default', actor: `key:${view.id}` });
+  expect(await keys.authenticate(key)).toEqual({
+    tenant: 'default',
+    actor: `key:${view.id}`,
+    scopes: ['admin'],
+  });
   const stored = JSON.stringify(await store.keys.list({ tenant: 'default' }));
   expect(stored).not.toContain(parseKey(key)?.secret);
 });
@@ -55,7 +59,11 @@ it('a key with one character changed fails its check digits before anything is l
 it('a bootstrap key of any form opens as given, and nothing near it does', async () => {
   const given = 'a key of an operator, 32 characters';
   const { keys } = await openKeys(given);
-  expect(await keys.authenticate(given)).toEqual({ tenant: 'default', actor: 'key:bootstrap' });
+  expect(await keys.authenticate(given)).toEqual({
+    tenant: 'default',
+    actor: 'key:bootstrap',
+    scopes: ['admin'],
+  });
   expect(await keys.authenticate(`${given} `)).toBeNull();
   expect(await keys.authenticate('')).toBeNull();
 });

@@ -203,6 +203,9 @@ describe.each(['local', 'http'])('the %s desk', (name) => {
     const { key, ...made } = await desk().createKey(`for ${name}`);
     expect(key).toMatch(/^ck_/);
     expect(await desk().listKeys()).toContainEqual(made);
+    expect(await desk().createKey('reader', ['jobs', 'evidence'])).toMatchObject({
+      scopes: ['jobs', 'evidence'],
+    });
     await desk().revokeKey(made.id);
     expect(await refusalOf(desk().revokeKey(made.id))).toMatchObject({ code: 'not_found' });
   });

@@ -1,10 +1,13 @@
 /** Where a command asks: the API over HTTP, or the store opened in this very process. Both answer the same. */
 import type { Readable } from 'node:stream';
 import type { BriefJson, EventJson, RecordJson, StatusJson } from '../domain/view.ts';
+import type { AccountJson } from '../domain/accounts.ts';
+import type { CallJson } from '../domain/call-view.ts';
+import type { NanoUsd } from '../domain/money.ts';
 import type { ErrorCode } from '../domain/failures.ts';
-import type { RequestedLimits } from '../domain/policy.ts';
 import type { Status, ValidationIssue } from '../domain/record.ts';
-import type { JobRequest } from '../engine/api.ts';
+import type { Scope } from '../domain/scopes.ts';
+import type { JobRequest, ReplayRequest, SpendingLimitRequest } from '../engine/api.ts';
 import { EXIT, Problem } from './problem.ts';
 import type { ExitCode } from './problem.ts';
 
@@ -42,12 +45,6 @@ export interface ListFilter {
   limit?: number | undefined;
 }
 
-interface ReplayRequest {
-  reason: string;
-  decisionId?: string | undefined;
-  limits?: RequestedLimits | undefined;
-}
-
 export interface KeyJson {
   id: string;
   name: string;
@@ -77,8 +74,13 @@ export interface Desk {
   evidence(jobId: string, uri: string): Promise<Readable>;
   /** The file that the job's `input_ref` names. */
   inputFile(jobId: string): Promise<Readable>;
+  /** Today's accounts and their limits. */
+  spending(): Promise<AccountJson[]>;
+  setSpendingLimit(request: SpendingLimitRequest): Promise<AccountJson>;
+  /** Says what a call of unknown billing cost. */
+  settleCall(jobId: string, n: number, said: { cost: NanoUsd; reason: string }): Promise<CallJson>;
   /** `key` is shown this once. */
-  createKey(name: string): Promise<KeyJson & { key: string }>;
+  createKey(name: string, scopes?: readonly Scope[]): Promise<KeyJson & { key: string }>;
   listKeys(): Promise<KeyJson[]>;
   /** Refused where there is no such key, or it was revoked before. */
   revokeKey(id: string): Promise<void>;

@@ -62,13 +62,23 @@ export async function exportJob(
   for (const { name } of record.artifacts) {
     await save(['artifacts', safeName(name)], name, () => desk.artifact(record.job_id, name));
   }
-  for (const { attempt, evidence = [] } of record.errors) {
-    for (const { uri } of evidence) {
-      const name = `attempt-${attempt}-${safeName(uri)}`;
-      await save(['evidence', name], uri, () => desk.evidence(record.job_id, uri));
-    }
+  for (const { attempt, uri } of evidenceOf(record)) {
+    const name = `attempt-${attempt}-${safeName(uri)}`;
+    await save(['evidence', name], uri, () => desk.evidence(record.job_id, uri));
   }
   return exported;
+}
+
+/** What explains failed attempts, and what models answered: each once, where it came from. */
+function evidenceOf({ errors, calls = [] }: RecordJson): { attempt: number; uri: string }[] {
+  const explained = errors.flatMap(({ attempt, evidence = [] }) =>
+    evidence.map(({ uri }) => ({ attempt, uri })),
+  );
+  const answered = calls.flatMap(({ attempt, response }) =>
+    response === null ? [] : [{ attempt, uri: response.uri }],
+  );
+  const all = [...answered, ...explained];
+  return all.filter(({ uri }, index) => all.findIndex((one) => one.uri === uri) === index);
 }
 
 async function prepare(dir: string, force: boolean): Promise<void> {

@@ -1,6 +1,10 @@
 /** The desk behind the API: plain HTTP with a bearer key. */
 import { Readable } from 'node:stream';
 import type { BriefJson, EventJson, RecordJson, StatusJson } from '../domain/view.ts';
+import type { AccountJson } from '../domain/accounts.ts';
+import type { CallJson } from '../domain/call-view.ts';
+import { usdOf } from '../domain/dollars.ts';
+import type { NanoUsd } from '../domain/money.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
 import type { ValidationIssue } from '../domain/record.ts';
 import type { JobRequest } from '../engine/api.ts';
@@ -31,14 +35,21 @@ interface HttpDesk extends Desk {
 export function createHttpDesk(options: HttpDeskOptions): HttpDesk {
   const call = createCall(options);
   const get = async <T>(path: string) => (await (await call(path)).json()) as T;
-  const post = async <T>(path: string, body: unknown, headers: Record<string, string> = {}) => {
+  const send = async <T>(
+    method: string,
+    path: string,
+    body: unknown,
+    headers: Record<string, string> = {},
+  ) => {
     const init = {
-      method: 'POST',
+      method,
       body: JSON.stringify(body),
       headers: { 'content-type': 'application/json', ...headers },
     };
     return (await (await call(path, init)).json()) as T;
   };
+  const post = <T>(path: string, body: unknown, headers?: Record<string, string>) =>
+    send<T>('POST', path, body, headers);
   const bytes = async (path: string) => readable(await call(path));
 
   return {
@@ -68,17 +79,28 @@ export function createHttpDesk(options: HttpDeskOptions): HttpDesk {
       return followSource(source, { ...PATIENCE, ...options.patience }, watch);
     },
     cancel: (jobId, reason) => post<TicketJson>(jobPath(jobId, '/cancel'), { reason }),
-    replay: (jobId, { reason, decisionId, limits }) =>
+    replay: (jobId, { reason, decisionId, limits, spendingLimit, fromEvidence }) =>
       post<TicketJson>(jobPath(jobId, '/replay'), {
         reason,
         decision_id: decisionId,
-        limits: limitsJson(limits),
+        limits: limitsJson(limits, spendingLimit),
+        from_evidence: fromEvidence,
       }),
     artifact: (jobId, name) =>
       bytes(jobPath(jobId, name === null ? '/artifact' : `/artifacts/${encodeURIComponent(name)}`)),
     evidence: (jobId, uri) => bytes(jobPath(jobId, `/evidence?uri=${encodeURIComponent(uri)}`)),
     inputFile: (jobId) => bytes(jobPath(jobId, '/input')),
-    createKey: (name) => post<KeyJson & { key: string }>('/keys', { name }),
+    spending: async () => (await get<{ accounts: AccountJson[] }>('/spending')).accounts,
+    setSpendingLimit: ({ scope, name, limit, reason }) =>
+      send<AccountJson>('PUT', '/spending/limits', {
+        scope,
+        name: name ?? undefined,
+        usd: limit === null ? null : usdOf(limit),
+        reason,
+      }),
+    settleCall: (jobId, n, { cost, reason }) =>
+      post<CallJson>(jobPath(jobId, `/calls/${n}/settle`), { cost_usd: usdOf(cost), reason }),
+    createKey: (name, scopes) => post<KeyJson & { key: string }>('/keys', { name, scopes }),
     listKeys: async () => (await get<{ keys: KeyJson[] }>('/keys')).keys,
     revokeKey: async (id) => void (await call(`/keys/${encodeURIComponent(id)}`, { method: 'DELETE' })),
     workflows: async () => (await get<{ workflows: WorkflowJson[] }>('/workflows')).workflows,
@@ -207,22 +229,26 @@ function listQuery({ labels, ...filter }: ListFilter): string {
 }
 
 /** The body of an enqueue; what is undefined is left out by JSON. */
-function requestJson({ inputRef, limits, runAt, ...request }: JobRequest): object {
+function requestJson({ inputRef, limits, spendingLimit, runAt, ...request }: JobRequest): object {
   return {
     ...request,
     input_ref: inputRef,
-    limits: limitsJson(limits),
+    limits: limitsJson(limits, spendingLimit),
     run_at: runAt === undefined ? undefined : new Date(runAt).toISOString(),
   };
 }
 
-function limitsJson(limits: RequestedLimits | undefined): object | undefined {
-  if (limits === undefined) return undefined;
-  const { timeoutMs, maxAttempts, deadlineMs, deadlineAt } = limits;
+function limitsJson(
+  limits: RequestedLimits | undefined,
+  spendingLimit: NanoUsd | undefined,
+): object | undefined {
+  if (limits === undefined && spendingLimit === undefined) return undefined;
+  const { timeoutMs, maxAttempts, deadlineMs, deadlineAt } = limits ?? {};
   return {
     timeout_ms: timeoutMs,
     max_attempts: maxAttempts,
     deadline_ms: deadlineMs,
     deadline_at: deadlineAt === undefined ? undefined : new Date(deadlineAt).toISOString(),
+    spending_usd: spendingLimit === undefined ? undefined : usdOf(spendingLimit),
   };
 }

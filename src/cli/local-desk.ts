@@ -1,4 +1,6 @@
 /** The desk in this process: a store that was opened here, without any server. */
+import { accountJson } from '../domain/accounts.ts';
+import { callJson } from '../domain/call-view.ts';
 import { briefJson, eventsJson, recordJson, statusJson } from '../domain/view.ts';
 import type { EventJson } from '../domain/view.ts';
 import type { Job, StatusView } from '../domain/record.ts';
@@ -48,8 +50,11 @@ export function createLocalDesk(params: {
     artifact: async (jobId, name) => granted(await engine.openArtifact(caller, jobId, name)).stream(),
     evidence: async (jobId, uri) => granted(await engine.openEvidence(caller, jobId, uri)).stream(),
     inputFile: async (jobId) => granted(await engine.openInputFile(caller, jobId)).stream(),
-    async createKey(name) {
-      const { key, view } = await engine.createKey(caller, name);
+    spending: async () => (await engine.spending(caller)).map(accountJson),
+    setSpendingLimit: async (request) => accountJson(granted(await engine.setSpendingLimit(caller, request))),
+    settleCall: async (jobId, n, said) => callJson(granted(await engine.settleCall(caller, jobId, n, said))),
+    async createKey(name, scopes) {
+      const { key, view } = await engine.createKey(caller, name, scopes);
       return { key, ...keyJson(view) };
     },
     listKeys: async () => (await engine.listKeys(caller)).map(keyJson),

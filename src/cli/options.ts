@@ -3,9 +3,13 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { InvalidArgumentError } from 'commander';
+import { ALLOWED_USD, nanoOf } from '../domain/dollars.ts';
 import { readJson, readJsonText } from '../domain/json-text.ts';
 import type { JsonValue } from '../domain/json.ts';
+import type { NanoUsd } from '../domain/money.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
+import { SCOPES } from '../domain/scopes.ts';
+import type { Scope } from '../domain/scopes.ts';
 import { fileReason } from './file-reasons.ts';
 import type { Io } from './host.ts';
 import { EXIT, Problem } from './problem.ts';
@@ -41,6 +45,25 @@ export function pair(text: string, earlier: Record<string, string> = {}): Record
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('It takes key=value.');
   return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** Dollars, `0.25` or `$0.25`, as whole nano-dollars. */
+export function amount(text: string): NanoUsd {
+  const digits = /^\$?(\d+(?:\.\d+)?|\.\d+)$/.exec(text)?.[1];
+  const nano = digits === undefined ? null : nanoOf(Number(digits));
+  if (nano === null) throw new InvalidArgumentError(`It takes ${ALLOWED_USD}.`);
+  return nano;
+}
+
+export function amountOrNone(text: string): NanoUsd | null {
+  return text === 'none' ? null : amount(text);
+}
+
+/** Collects scopes of a key. */
+export function scopes(text: string, earlier: readonly Scope[] = []): Scope[] {
+  const scope = SCOPES.find((known) => known === text);
+  if (scope === undefined) throw new InvalidArgumentError(`It takes one of ${SCOPES.join(', ')}.`);
+  return [...earlier, scope];
 }
 
 /** An instant in ms; a date without a time zone would mean another instant on every machine. */

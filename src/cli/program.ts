@@ -6,7 +6,9 @@ import { enqueueCommand } from './commands/enqueue.ts';
 import { keysCommand } from './commands/keys.ts';
 import { listCommand } from './commands/list.ts';
 import { demoCommand, migrateCommand, serveCommand, workCommand } from './commands/processes.ts';
+import { resolveCommand } from './commands/resolve.ts';
 import { showCommand } from './commands/show.ts';
+import { spendingCommand } from './commands/spending.ts';
 import { watchCommand } from './commands/watch.ts';
 import { workflowsCommand } from './commands/workflows.ts';
 import { Refusal } from './desk.ts';
@@ -59,6 +61,8 @@ function createProgram(context: Context): Command {
     watchCommand,
     replayCommand,
     cancelCommand,
+    resolveCommand,
+    spendingCommand,
   ]) {
     program.addCommand(make(context));
   }

@@ -1,6 +1,7 @@
 /** The five questions a record answers, each in a sentence for people. */
 import { DISOWNED } from './decide.ts';
 import { FAILURES } from './failures.ts';
+import { spentSoFar, toSettle, whatStoppedIt } from './spending-answers.ts';
 import type { ErrorEntry, Job, JobEvent } from './record.ts';
 
 export interface Answers {
@@ -62,7 +63,7 @@ function tried(job: Job): string {
   const succeeded = job.status === 'completed' ? [`attempt ${job.attempt} succeeded`] : [];
   const going = job.status === 'running' ? [`attempt ${job.attempt} is under way`] : [];
   const listed = [...ends, ...succeeded, ...going].join('; ');
-  return `${capital(count(job.attempt, 'attempt'))}${listed === '' ? '' : `: ${listed}`}.`;
+  return `${capital(count(job.attempt, 'attempt'))}${listed === '' ? '' : `: ${listed}`}.${spentSoFar(job)}`;
 }
 
 interface AttemptEnd {
@@ -96,9 +97,12 @@ function artifact(job: Job): string {
 
 function decision(job: Job): string {
   if (job.decision?.open === true) {
-    return `${FAILURES[job.decision.code].question} (decision ${job.decision.decisionId})`;
+    const { code, decisionId } = job.decision;
+    const why = code === 'spending_limit' ? whatStoppedIt(job) : '';
+    return `${why}${FAILURES[code].question} (decision ${decisionId})${toSettle(job)}`;
   }
-  return job.status === 'completed' ? 'None: the job is done.' : 'None: the queue goes on by itself.';
+  const none = job.status === 'completed' ? 'the job is done' : 'the queue goes on by itself';
+  return `None: ${none}.${toSettle(job)}`;
 }
 
 function count(number: number, noun: string): string {

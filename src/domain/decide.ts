@@ -7,7 +7,9 @@
  * its event are one write), the error or the artifact that goes with it, the budget, and the decision that it
  * opens or takes.
  */
+import { usdOf } from './dollars.ts';
 import { FAILURES, type ErrorCode } from './failures.ts';
+import type { JsonValue } from './json.ts';
 import type { NanoUsd } from './money.ts';
 import { resolveLimits, retryDelayMs } from './policy.ts';
 import type { Backoff, LimitPolicy, RequestedLimits } from './policy.ts';
@@ -286,8 +288,9 @@ function replay(known: Known, command: ReplayCommand, now: number, caps: LimitPo
   if (renewed.limits === null) return { refusal: { refused: 'invalid', issues: renewed.issues } };
   const { actor, reason } = command;
   const spendingLimit = command.limits?.spendingLimit;
-  const evidence = command.fromEvidence === true ? { detail: { from_evidence: true } } : {};
-  const events = [stamped(known, now, { type: 'queued', to: 'queued', actor, reason, ...evidence })];
+  const events = [
+    stamped(known, now, { type: 'queued', to: 'queued', actor, reason, ...replayDetail(command) }),
+  ];
   if (renewed.limits.deadlineAt !== known.limits.deadlineAt) {
     const detail = { deadline_at: new Date(renewed.limits.deadlineAt).toISOString() };
     events.push({
@@ -310,6 +313,16 @@ function replay(known: Known, command: ReplayCommand, now: number, caps: LimitPo
       ...(spendingLimit === undefined ? {} : { spendingLimit }),
     },
   };
+}
+
+/** What the next life has besides other limits of time and attempts. */
+function replayDetail({ limits, fromEvidence }: ReplayCommand): { detail?: JsonValue } {
+  const spendingLimit = limits?.spendingLimit;
+  const detail = {
+    ...(spendingLimit === undefined ? {} : { spending_usd: spendingLimit && usdOf(spendingLimit) }),
+    ...(fromEvidence === true ? { from_evidence: true } : {}),
+  };
+  return Object.keys(detail).length === 0 ? {} : { detail };
 }
 
 /** A replay keeps the limits it does not name; a deadline that has passed is counted anew from now. */

@@ -49,6 +49,8 @@ export interface ResponseRef {
   uri: string;
   sha256: string;
   bytes: number;
+  /** Set once its bytes had their time. */
+  erasedAt?: number;
 }
 
 /** A call as the record has it. */

@@ -112,7 +112,7 @@ export interface Progress {
 }
 
 /** What a job's calls to models cost. Nothing is begun that would take `spent` and `reserved` together past `limit`. */
-interface JobSpending {
+export interface JobSpending {
   /** The job's own; null: none. */
   limit: NanoUsd | null;
   spent: NanoUsd;

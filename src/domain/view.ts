@@ -1,6 +1,9 @@
 /** A job as its readers see it: the shapes of the API, snake case and ISO dates. Pure rendering. */
 import { answersOf } from './answers.ts';
 import type { Answers } from './answers.ts';
+import { callJson, spendingJson } from './call-view.ts';
+import type { CallJson, SpendingJson } from './call-view.ts';
+import { usdOf } from './dollars.ts';
 import { FAILURES, type ErrorCode } from './failures.ts';
 import type { JsonValue } from './json.ts';
 import type {
@@ -70,7 +73,8 @@ export interface RecordJson {
   input: JsonValue;
   input_ref: string | null;
   input_sha256: string;
-  limits: { timeout_ms: number; max_attempts: number; deadline_at: string };
+  /** `spending_usd` only where the job has such a limit. */
+  limits: { timeout_ms: number; max_attempts: number; deadline_at: string; spending_usd?: number };
   run_at: string;
   lease: { worker: string; token: number; until: string } | null;
   /** Only where the running attempt has said how far it is. */
@@ -79,6 +83,10 @@ export interface RecordJson {
   events: EventJson[];
   artifact: ArtifactJson | null;
   artifacts: (ArtifactJson & { name: string })[];
+  /** Only where there are some. */
+  calls?: CallJson[];
+  /** Only where there are calls or a limit. */
+  spending?: SpendingJson;
   decision: DecisionJson | null;
   answers: Answers;
   created_at: string;
@@ -148,7 +156,12 @@ export function recordJson(job: Job): RecordJson {
     input: job.input,
     input_ref: job.inputRef,
     input_sha256: job.inputSha256,
-    limits: { timeout_ms: timeoutMs, max_attempts: maxAttempts, deadline_at: iso(deadlineAt) },
+    limits: {
+      timeout_ms: timeoutMs,
+      max_attempts: maxAttempts,
+      deadline_at: iso(deadlineAt),
+      ...(job.spending.limit === null ? {} : { spending_usd: usdOf(job.spending.limit) }),
+    },
     run_at: iso(job.runAt),
     lease: job.lease && { worker: job.lease.worker, token: job.lease.token, until: iso(job.lease.until) },
     ...(job.progress === null ? {} : { progress: { ...job.progress, at: iso(job.progress.at) } }),
@@ -156,6 +169,7 @@ export function recordJson(job: Job): RecordJson {
     events: eventsJson(job.events),
     artifact: artifactJson(job.artifact),
     artifacts: job.artifacts.map(({ name, ...ref }) => ({ name, ...refJson(ref) })),
+    ...moneyJson(job),
     decision: decisionJson(job),
     answers: answersOf(job),
     created_at: iso(job.createdAt),
@@ -163,6 +177,13 @@ export function recordJson(job: Job): RecordJson {
     started_at: isoOrNull(job.startedAt),
     finished_at: isoOrNull(job.finishedAt),
   };
+}
+
+/** Keys that a record has only where it has something to say there. */
+function moneyJson({ calls, spending }: Job): Pick<RecordJson, 'calls' | 'spending'> {
+  if (calls.length === 0 && spending.limit === null) return {};
+  const made = calls.length === 0 ? {} : { calls: calls.map(callJson) };
+  return { ...made, spending: spendingJson(spending) };
 }
 
 export function briefJson(job: Job): BriefJson {

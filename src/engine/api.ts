@@ -3,8 +3,12 @@
  * values with a stable `code`; a surface only renders them.
  */
 import type { Readable } from 'node:stream';
+import type { SpendingAccount } from '../domain/accounts.ts';
 import type { ErrorCode } from '../domain/failures.ts';
+import type { Scope } from '../domain/scopes.ts';
 import type { ArtifactRef, Job, Status, StatusView, ValidationIssue } from '../domain/record.ts';
+import type { ModelCall } from '../domain/model-call.ts';
+import type { NanoUsd } from '../domain/money.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
 import type { LiveText } from './live-text.ts';
 
@@ -13,6 +17,11 @@ export interface Caller {
   tenant: string;
   /** For the history: `key:<id>`, `bootstrap` or `local:<user>`. */
   actor: string;
+}
+
+/** Who came with an API key, and what it is good for. */
+export interface KeyHolder extends Caller {
+  scopes: readonly string[];
 }
 
 /** A request in the engine's words; instants in ms. Unknown fields and JSON types were checked by the surface. */
@@ -24,6 +33,8 @@ export interface JobRequest {
   input?: unknown;
   inputRef?: string | undefined;
   limits?: RequestedLimits | undefined;
+  /** What all its calls to models may cost together; as the workflow says by default. */
+  spendingLimit?: NanoUsd | undefined;
   runAt?: number | undefined;
   priority?: number | undefined;
   labels?: Record<string, string> | undefined;
@@ -38,6 +49,8 @@ export type RefusalCode =
   | 'already_ended'
   | 'not_dead_letter'
   | 'decision_taken'
+  | 'call_not_unknown'
+  | 'evidence_expired'
   | 'idempotency_key_reused'
   | 'too_large';
 
@@ -70,6 +83,25 @@ export interface ListQuery {
   labels?: Record<string, string> | undefined;
   after?: string | undefined;
   limit?: number | undefined;
+}
+
+export interface ReplayRequest {
+  reason: string;
+  /** The decision this replay takes; whichever is open by default. */
+  decisionId?: string | undefined;
+  limits?: RequestedLimits | undefined;
+  /** What all its calls to models may cost, what they have cost included. */
+  spendingLimit?: NanoUsd | undefined;
+  /** Stored responses answer its calls to models; the provider is not called. */
+  fromEvidence?: boolean | undefined;
+}
+
+export interface SpendingLimitRequest {
+  scope: 'workflow' | 'day';
+  /** The workflow's; null for the day. */
+  name: string | null;
+  limit: NanoUsd | null;
+  reason: string;
 }
 
 export interface KeyView {
@@ -128,11 +160,19 @@ export interface EngineApi {
   openInputFile(caller: Caller, jobId: string): Promise<Result<OpenedArtifact>>;
 
   cancel(caller: Caller, jobId: string, reason: string): Promise<Result<Ticket>>;
-  replay(
+  replay(caller: Caller, jobId: string, request: ReplayRequest): Promise<Result<Ticket>>;
+
+  /** Today's accounts with their limits: the deployment's, and every workflow's that has one or made calls. */
+  spending(caller: Caller): Promise<SpendingAccount[]>;
+  /** Sets what a workflow, or all of them together, may cost in a day (UTC), from now on; null lifts it. */
+  setSpendingLimit(caller: Caller, request: SpendingLimitRequest): Promise<Result<SpendingAccount>>;
+  /** Says what a call of unknown billing cost. */
+  settleCall(
     caller: Caller,
     jobId: string,
-    request: { reason: string; decisionId?: string | undefined; limits?: RequestedLimits | undefined },
-  ): Promise<Result<Ticket>>;
+    n: number,
+    request: { cost: NanoUsd; reason: string },
+  ): Promise<Result<ModelCall>>;
 
   /** Streams a file to durable storage. `too_large` past the limit, and nothing is kept. */
   upload(
@@ -146,9 +186,9 @@ export interface EngineApi {
   ): Promise<Result<{ inputRef: string; sha256: string; bytes: number; mediaType: string }>>;
 
   /** Who holds this bearer token, or null. Constant-time; a token with wrong check digits costs no look-up. */
-  authenticate(token: string): Promise<Caller | null>;
-  /** `key` is shown this once. */
-  createKey(caller: Caller, name: string): Promise<{ key: string; view: KeyView }>;
+  authenticate(token: string): Promise<KeyHolder | null>;
+  /** `key` is shown this once. It may do everything where no scopes are named. */
+  createKey(caller: Caller, name: string, scopes?: readonly Scope[]): Promise<{ key: string; view: KeyView }>;
   listKeys(caller: Caller): Promise<KeyView[]>;
   revokeKey(caller: Caller, id: string): Promise<boolean>;
 

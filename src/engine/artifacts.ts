@@ -5,6 +5,7 @@ import type { ArtifactRef, Job } from '../domain/record.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Caller, EngineApi, OpenedArtifact, Refused, Result } from './api.ts';
+import { hasExpired } from './retention.ts';
 import { noSuchJob, ok, refused } from './refusals.ts';
 
 interface ArtifactDeps {
@@ -37,10 +38,11 @@ export function createArtifactReaders(deps: ArtifactDeps): ArtifactReaders {
 
     openEvidence: (caller, jobId, uri) =>
       withJob(caller, jobId, (job) => {
-        const found = job.errors
-          .flatMap((error) => error.evidence ?? [])
-          .find((evidence) => evidence.uri === uri);
+        const found = evidenceOf(job).find((evidence) => evidence.uri === uri);
         if (found === undefined) return refused('not_found', 'The job refers to no evidence of this uri.');
+        if (hasExpired(job, uri)) {
+          return refused('evidence_expired', 'It was erased: evidence is kept for so long and no longer.');
+        }
         const mediaType = uri.endsWith('.json') ? 'application/json' : 'text/plain; charset=utf-8';
         return open(deps, { ...found, mediaType }, uri.split('/').at(-1) ?? 'evidence');
       }),
@@ -57,6 +59,12 @@ export function createArtifactReaders(deps: ArtifactDeps): ArtifactReaders {
         );
       }),
   };
+}
+
+/** What explains attempts that failed, and what models answered. */
+function evidenceOf({ errors, calls }: Job): Omit<ArtifactRef, 'mediaType'>[] {
+  const responses = calls.flatMap(({ response }) => response ?? []);
+  return [...errors.flatMap(({ evidence }) => evidence ?? []), ...responses];
 }
 
 function notReady(job: Job): Refused {

@@ -1,19 +1,19 @@
 /** What persons say about a job: cancel it, or run it again. */
 import type { Command, ReplayCommand } from '../domain/decide.ts';
-import { bounded } from '../domain/untrusted.ts';
 import type { JobStore } from '../ports/job-store.ts';
 import type { Announce } from './announce.ts';
 import type { Caller, EngineApi, Result, Ticket } from './api.ts';
 import type { WorkflowTable } from './define.ts';
-import { fromMachine, invalid, noSuchJob, ok } from './refusals.ts';
+import type { EngineSettings } from './settings.ts';
+import { spendingIssues } from './spending.ts';
+import { fromMachine, invalid, noSuchJob, ok, reasonIssues, reasonText } from './refusals.ts';
 
 interface DecisionDeps {
   store: JobStore;
   workflows: WorkflowTable;
   announce: Announce;
+  settings: Pick<EngineSettings, 'jobSpendingCap'>;
 }
-
-const REASON_LIMIT = 2000;
 
 export function createDecisions(deps: DecisionDeps): Pick<EngineApi, 'cancel' | 'replay'> {
   async function act(
@@ -21,10 +21,10 @@ export function createDecisions(deps: DecisionDeps): Pick<EngineApi, 'cancel' | 
     jobId: string,
     command: Extract<Command, { type: 'cancel' }> | ReplayCommand,
   ): Promise<Result<Ticket>> {
-    if (command.reason.trim() === '' || command.reason.length > REASON_LIMIT) {
-      return invalid([{ path: '/reason', message: `say why, in 1 to ${REASON_LIMIT} characters` }]);
-    }
-    const acted = await deps.store.act({ tenant, jobId, command });
+    const issues = reasonIssues(command.reason);
+    if (issues.length > 0) return invalid(issues);
+    const asked = { ...command, reason: reasonText(command.reason) };
+    const acted = await deps.store.act({ tenant, jobId, command: asked });
     if (acted.outcome === 'not_found') return noSuchJob(jobId);
     if (acted.outcome === 'refused') return fromMachine(acted.refusal);
     deps.announce([acted.moved]);
@@ -32,17 +32,19 @@ export function createDecisions(deps: DecisionDeps): Pick<EngineApi, 'cancel' | 
   }
 
   return {
-    cancel: (caller, jobId, reason) =>
-      act(caller, jobId, { type: 'cancel', actor: caller.actor, reason: bounded(reason, REASON_LIMIT + 1) }),
+    cancel: (caller, jobId, reason) => act(caller, jobId, { type: 'cancel', actor: caller.actor, reason }),
 
-    async replay(caller, jobId, { reason, decisionId, limits }) {
+    async replay(caller, jobId, { reason, decisionId, limits, spendingLimit, fromEvidence }) {
+      const issues = spendingIssues(spendingLimit, deps.settings.jobSpendingCap, '');
+      if (issues.length > 0) return invalid(issues);
       const outputSchemaSha256 = await repin(deps, caller, jobId);
       return act(caller, jobId, {
         type: 'replay',
         actor: caller.actor,
-        reason: bounded(reason, REASON_LIMIT + 1),
+        reason,
         decisionId,
-        limits,
+        limits: { ...limits, spendingLimit },
+        fromEvidence: fromEvidence === true ? true : undefined,
         outputSchemaSha256,
       });
     },

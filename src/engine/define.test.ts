@@ -32,14 +32,32 @@ describe('defineWorkflow', () => {
     [{ output: null }, /`output` of echo must be a Standard Schema/],
     [{ run: 'later' }, /`run` of echo must be a function/],
     [{ limits: { timeoutMs: 0 } }, /`limits.timeoutMs` of echo/],
-    [{ limits: { timeout: 1 } }, /`limits.timeout` of echo is unknown; there are timeoutMs/],
-    [{ limts: {} }, /`limts` of echo is no field of a workflow; there are name,/],
+    [{ limits: { timeout: 1 } }, /`limits.timeout` of echo is unknown; did you mean timeoutMs\?/],
+    [
+      { limits: { patience: 1 } },
+      /`limits.patience` of echo is unknown; there are timeoutMs, maxAttempts and/,
+    ],
+    [{ limts: {} }, /`limts` of echo is no field of a workflow; did you mean limits\?/],
+    [{ whatever: {} }, /`whatever` of echo is no field of a workflow; there are name, .* and run$/],
+    [{ spending: 1 }, /`spending` of echo must be an object such as \{ perJobUsd: 0.25 \}/],
+    [{ spending: { perJobUSD: 1 } }, /`spending.perJobUSD` of echo is unknown; did you mean perJobUsd\?/],
+    [{ spending: { perDayUsd: '1' } }, /`spending.perDayUsd` of echo must be a number of dollars from 0/],
+    [{ spending: { perCallUsd: -1 } }, /`spending.perCallUsd` of echo must be a number of dollars from 0/],
+    [{ spending: { perCallUsd: Number.NaN } }, /`spending.perCallUsd` of echo must be/],
+    [{ repair: { max: 2 } }, /`repair` of echo must be \{ max: 1 \}/],
+    [{ repair: true }, /`repair` of echo must be \{ max: 1 \}/],
+    [{ repair: { max: 1, of: 'text' } }, /`repair` of echo must be \{ max: 1 \}/],
     [{ inputFile: 'maybe' }, /`inputFile` of echo must be "none", "optional", "required"/],
     [{ isolation: 'thread' }, /`isolation` of echo must be "none", "process"/],
   ])('names the field that is wrong: %j', (change, message) => {
     const definition = { ...echo('1'), ...change } as unknown as ReturnType<typeof echo>;
     expect(() => defineWorkflow(definition)).toThrow(message);
   });
+});
+
+it('takes what a workflow may spend, and that a malformed answer may be mended once', () => {
+  const spending = { perJobUsd: 0.25, perDayUsd: 10, perCallUsd: 0 };
+  expect(defineWorkflow({ ...echo('1'), spending, repair: { max: 1 } }).spending).toBe(spending);
 });
 
 describe('workflowTable', () => {

@@ -1,9 +1,10 @@
 /** Defining workflows, and the table of those that a process knows. */
 import { createHash } from 'node:crypto';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { didYouMean } from '../domain/did-you-mean.ts';
+import { ALLOWED_USD, nanoOf } from '../domain/dollars.ts';
 import { canonicalJson, jsonIssue } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
-import { ALLOWED_USD, nanoOf } from '../domain/dollars.ts';
 import type { Lane } from '../ports/job-store.ts';
 import type { WorkflowView } from './api.ts';
 import type { WorkflowDefinition } from './workflow.ts';
@@ -37,12 +38,41 @@ export function definitionProblem(definition: unknown): string | null {
   if (!isSchema(output))
     return `\`output\` of ${name} must be a Standard Schema (zod, valibot, arktype, ...)`;
   if (typeof run !== 'function') return `\`run\` of ${name} must be a function`;
-  const [stray] = Object.keys(unknown);
-  if (stray !== undefined) return `\`${stray}\` of ${name} is no field of a workflow; there are ${FIELDS}`;
-  return choiceProblem(name, { inputFile, isolation }) ?? policyProblem(name, { limits, spending, repair });
+  return (
+    strayProblem(name, unknown) ??
+    choiceProblem(name, { inputFile, isolation }) ??
+    limitsProblem(name, limits ?? {}) ??
+    spendingProblem(name, spending) ??
+    repairProblem(name, repair)
+  );
 }
 
-const FIELDS = 'name, version, input, output, inputFile, limits, spending, repair, isolation and run';
+const FIELDS = [
+  'name',
+  'version',
+  'input',
+  'output',
+  'inputFile',
+  'limits',
+  'spending',
+  'repair',
+  'isolation',
+  'run',
+] as const;
+
+function strayProblem(name: string, unknown: object): string | null {
+  const [stray] = Object.keys(unknown);
+  return stray === undefined
+    ? null
+    : `\`${stray}\` of ${name} is no field of a workflow; ${knownNames(stray, FIELDS)}`;
+}
+
+/** The one that was meant, or all that there are. */
+function knownNames(stray: string, names: readonly string[]): string {
+  const near = didYouMean(stray, names);
+  if (near !== null) return `did you mean ${near}?`;
+  return `there are ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   inputFile: ['none', 'optional', 'required'],
@@ -58,16 +88,12 @@ function choiceProblem(name: string, chosen: Readonly<Record<string, unknown>>):
   return null;
 }
 
-function policyProblem(name: string, { limits, spending, repair }: Record<string, unknown>): string | null {
-  return (
-    limitsProblem(name, limits ?? {}) ?? spendingProblem(name, spending ?? {}) ?? repairProblem(name, repair)
-  );
-}
+const LIMITS = ['timeoutMs', 'maxAttempts', 'deadlineMs'] as const;
 
 function limitsProblem(name: string, limits: object): string | null {
   for (const [key, value] of Object.entries(limits)) {
-    if (!['timeoutMs', 'maxAttempts', 'deadlineMs'].includes(key)) {
-      return `\`limits.${key}\` of ${name} is unknown; there are timeoutMs, maxAttempts and deadlineMs`;
+    if (!LIMITS.some((known) => known === key)) {
+      return `\`limits.${key}\` of ${name} is unknown; ${knownNames(key, LIMITS)}`;
     }
     if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
       return `\`limits.${key}\` of ${name} must be a whole number of at least 1`;
@@ -76,22 +102,31 @@ function limitsProblem(name: string, limits: object): string | null {
   return null;
 }
 
-const SPENDING = ['perJobUsd', 'perDayUsd', 'perCallUsd'];
+const SPENDING = ['perJobUsd', 'perDayUsd', 'perCallUsd'] as const;
 
-function spendingProblem(name: string, spending: object): string | null {
-  for (const [key, value] of Object.entries(spending) as [string, unknown][]) {
-    if (!SPENDING.includes(key))
-      return `\`spending.${key}\` of ${name} is unknown; there are ${SPENDING.join(', ')}`;
-    if (value === undefined || nanoOf(value) !== null) continue;
-    return `\`spending.${key}\` of ${name} must be ${ALLOWED_USD}`;
+function spendingProblem(name: string, spending: unknown): string | null {
+  if (spending === undefined) return null;
+  if (spending === null || typeof spending !== 'object') {
+    return `\`spending\` of ${name} must be an object such as { perJobUsd: 0.25 }`;
+  }
+  for (const [key, value] of Object.entries(spending)) {
+    if (!SPENDING.some((known) => known === key)) {
+      return `\`spending.${key}\` of ${name} is unknown; ${knownNames(key, SPENDING)}`;
+    }
+    if (value !== undefined && nanoOf(value) === null) {
+      return `\`spending.${key}\` of ${name} must be ${ALLOWED_USD}`;
+    }
   }
   return null;
 }
 
 function repairProblem(name: string, repair: unknown): string | null {
   if (repair === undefined) return null;
-  const isOnce = typeof repair === 'object' && repair !== null && 'max' in repair && repair.max === 1;
-  return isOnce ? null : `\`repair\` of ${name} must be { max: 1 }, where it is given`;
+  const isOnce =
+    typeof repair === 'object' && repair !== null && 'max' in repair && Object.keys(repair).length === 1;
+  return isOnce && repair.max === 1
+    ? null
+    : `\`repair\` of ${name} must be { max: 1 }: one answer is mended once`;
 }
 
 function isSchema(value: unknown): value is StandardSchemaV1 {

@@ -13,6 +13,7 @@ import { createIntake } from './intake.ts';
 import { createKeys } from './keys.ts';
 import { createLiveText } from './live-text.ts';
 import { createReaders } from './readers.ts';
+import { createSpending } from './spending.ts';
 import type { EngineSettings } from './settings.ts';
 import { createUploads } from './uploads.ts';
 
@@ -38,7 +39,8 @@ export function createEngine(deps: EngineDeps): EngineApi {
   return {
     ...createIntake({ store: store.jobs, uploads: store.uploads, workflows, settings, announce, newId }),
     ...createReaders({ store: store.jobs, clock, wakeups }),
-    ...createDecisions({ store: store.jobs, workflows, announce }),
+    ...createDecisions({ store: store.jobs, workflows, announce, settings }),
+    ...createSpending({ ledger: store.ledger, jobs: store.jobs, workflows, settings }),
     ...createArtifactReaders({ store, blobs }),
     ...createUploads({ uploads: store.uploads, blobs, maxBytes: settings.maxUploadBytes, newId }),
     liveText: createLiveText(wakeups),

@@ -1,12 +1,15 @@
 /** Intake: a request is checked as a whole, and only then becomes durable. */
 import { hash } from 'node:crypto';
 import type { NewJob, NewRequest } from '../domain/accept.ts';
+import { nanoOf } from '../domain/dollars.ts';
 import { canonicalJson, jsonIssue, pointer } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
+import type { NanoUsd } from '../domain/money.ts';
 import type { ValidationIssue } from '../domain/record.ts';
 import type { Enqueued, JobStore } from '../ports/job-store.ts';
 import type { UploadStore } from '../ports/upload-store.ts';
 import type { Announce } from './announce.ts';
+import { spendingIssues } from './spending.ts';
 import type { Caller, EngineApi, JobRequest, Refused, Result, Ticket } from './api.ts';
 import type { KnownWorkflow, WorkflowTable } from './define.ts';
 import { groupCommit } from './group-commit.ts';
@@ -114,11 +117,7 @@ async function check(
   const workflow = deps.workflows.find(request.workflow, request.version);
   if (workflow === null) return unknownWorkflow(deps.workflows, request, root);
   const { priority = 0, labels = {}, inputRef = null } = request;
-  const issues = [
-    ...fileIssues(workflow, request, root),
-    ...labelIssues(labels, root),
-    ...priorityIssues(priority, root),
-  ];
+  const issues = issuesOf(workflow, { ...request, priority, labels }, deps.settings, root);
   if (issues.length > 0) return invalid(issues);
   const input = await checkInput(workflow, request, deps.settings.maxInputBytes, root);
   if (!input.ok) return input;
@@ -136,11 +135,29 @@ async function check(
     inputSha256: request.input === undefined && upload !== null ? upload.sha256 : input.value.sha256,
     requestedLimits: request.limits ?? {},
     workflowLimits: definition.limits ?? {},
-    spendingLimit: null,
+    spendingLimit: spendingLimitOf(request, workflow),
     runAt: request.runAt ?? null,
     priority,
     labels,
   });
+}
+
+function spendingLimitOf({ spendingLimit }: JobRequest, { definition }: KnownWorkflow): NanoUsd | null {
+  return spendingLimit ?? nanoOf(definition.spending?.perJobUsd);
+}
+
+function issuesOf(
+  workflow: KnownWorkflow,
+  request: JobRequest & { priority: number; labels: Record<string, string> },
+  { jobSpendingCap }: EngineSettings,
+  root: string,
+): ValidationIssue[] {
+  return [
+    ...fileIssues(workflow, request, root),
+    ...labelIssues(request.labels, root),
+    ...priorityIssues(request.priority, root),
+    ...spendingIssues(request.spendingLimit, jobSpendingCap, root),
+  ];
 }
 
 function unknownWorkflow(workflows: WorkflowTable, { workflow, version }: JobRequest, root: string): Refused {

@@ -3,6 +3,7 @@
  * The check digits catch a typing error before anything is looked up.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Scope } from '../domain/scopes.ts';
 import type { ApiKey, KeyStore } from '../ports/key-store.ts';
 import type { EngineApi, KeyView } from './api.ts';
 import { groupCommit } from './group-commit.ts';
@@ -14,6 +15,7 @@ const CHECK_LENGTH = 6;
 const FORM = /^ck_([0-9a-hjkmnp-tv-z]{10})_([0-9a-hjkmnp-tv-z]{26})([0-9a-hjkmnp-tv-z]{6})$/;
 
 const LOOK_KEYS = 1000;
+const ALL: readonly Scope[] = ['admin'];
 
 type Keys = Pick<EngineApi, 'authenticate' | 'createKey' | 'listKeys' | 'revokeKey'>;
 
@@ -36,7 +38,7 @@ export function createKeys(deps: { keys: KeyStore; bootstrapKey: string | null; 
   return {
     async authenticate(token) {
       if (bootstrapDigest !== null && timingSafeEqual(digest(token), bootstrapDigest)) {
-        return { tenant: deps.tenant, actor: 'key:bootstrap' };
+        return { tenant: deps.tenant, actor: 'key:bootstrap', scopes: ALL };
       }
       const parts = parseKey(token);
       if (parts === null) return null;
@@ -44,15 +46,14 @@ export function createKeys(deps: { keys: KeyStore; bootstrapKey: string | null; 
       const expected = Buffer.from(key?.secretSha256 ?? '0'.repeat(64), 'hex');
       const same = timingSafeEqual(digest(parts.secret), expected);
       if (!same || key === null || key.revokedAt !== null) return null;
-      return { tenant: key.tenant, actor: `key:${key.id}` };
+      return { tenant: key.tenant, actor: `key:${key.id}`, scopes: key.scopes };
     },
 
-    async createKey({ tenant }, name) {
+    async createKey({ tenant }, name, scopes = ALL) {
       const id = randomText(ID_LENGTH);
       const secret = randomText(SECRET_LENGTH);
       const secretSha256 = digest(secret).toString('hex');
-      const scopes = ['admin'];
-      await deps.keys.add({ id, tenant, name, scopes, secretSha256 });
+      await deps.keys.add({ id, tenant, name, scopes: [...new Set(scopes)], secretSha256 });
       const stored = await deps.keys.find({ id });
       if (stored === null) throw new Error('a key that was just written is not there');
       return { key: `ck_${id}_${secret}${checkDigits(id, secret)}`, view: viewOf(stored) };

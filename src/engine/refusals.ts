@@ -1,6 +1,7 @@
 /** Refusals as values. */
 import type { Refusal } from '../domain/decide.ts';
 import type { ValidationIssue } from '../domain/record.ts';
+import { bounded } from '../domain/untrusted.ts';
 import type { Refused, RefusalCode, Result } from './api.ts';
 
 export function ok<T>(value: T): Result<T> {
@@ -20,6 +21,19 @@ export function invalid(errors: ValidationIssue[]): Refused {
 
 export function noSuchJob(jobId: string): Refused {
   return refused('not_found', `There is no job ${jobId.slice(0, 80)}.`);
+}
+
+const REASON_LIMIT = 2000;
+
+/** What is wrong with what a person says about why. */
+export function reasonIssues(reason: string): ValidationIssue[] {
+  if (reason.trim() !== '' && reason.length <= REASON_LIMIT) return [];
+  return [{ path: '/reason', message: `say why, in 1 to ${REASON_LIMIT} characters` }];
+}
+
+/** A reason as it is kept. */
+export function reasonText(reason: string): string {
+  return bounded(reason, REASON_LIMIT);
 }
 
 /** A person's command that the machine refused. */

@@ -27,10 +27,14 @@ export interface EngineSettings {
   idempotencyMs: number;
   caps: LimitPolicy;
   backoff: Backoff;
-  /** What models cost, as the operator says. */
+  /** What models cost: the operator's; a call to one that is not among them has to be bounded by its workflow. */
   prices: readonly Price[];
-  /** The most that all calls to models of one day (UTC) may cost; null: no limit. */
+  /** What all calls of one day (UTC) may cost together; null: no limit. */
   dayLimit: NanoUsd | null;
+  /** The most that a request may set as the limit of its job; null: whatever it likes. */
+  jobSpendingCap: NanoUsd | null;
+  /** How long after a job's end the evidence of its calls to models is kept; null: for ever. */
+  evidenceRetentionMs: number | null;
 }
 
 export const DEFAULT_SETTINGS: EngineSettings = {
@@ -49,4 +53,6 @@ export const DEFAULT_SETTINGS: EngineSettings = {
   backoff: DEFAULT_BACKOFF,
   prices: [],
   dayLimit: null,
+  jobSpendingCap: null,
+  evidenceRetentionMs: null,
 };

@@ -63,11 +63,11 @@ export interface WorkflowDefinition<
   /** Whether a job names a file by `input_ref`; `none` by default. */
   inputFile?: 'none' | 'optional' | 'required';
   limits?: Partial<LimitPolicy>;
-  /** What its calls to models may cost; no limit of its own by default. */
+  /** What its calls to language models may cost, in dollars; no limit of its own by default. */
   spending?: SpendingPolicy;
   /**
-   * Where an answer is malformed, the validator's issues go back to the model, once in an attempt, and `run` is called again on the
-   * mended answer; never by default.
+   * Asks the model that answered last once more, with its answer and the validator's issues, where an attempt would end as
+   * `malformed_output`: one more call, recorded and paid like every other. Never by default.
    */
   repair?: { max: 1 };
   /**

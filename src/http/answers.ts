@@ -84,6 +84,73 @@ const Decision = z
   })
   .meta({ id: 'Decision' });
 
+const usd = z.number().min(0).describe('Dollars.');
+const tokens = count.nullable();
+
+export const Call = z
+  .strictObject({
+    n: z.int().min(1),
+    attempt: count,
+    provider: z.string(),
+    account: z.string(),
+    requested_model: z.string(),
+    served_model: z.string().nullable(),
+    served_another: z.boolean().describe('Whether another model answered than was asked for.'),
+    prompt_sha256: sha256,
+    schema_sha256: sha256.nullable(),
+    request_sha256: sha256,
+    parameters: z.record(z.string(), z.unknown()),
+    sdk: z.string(),
+    streamed: z.boolean(),
+    repair: z.boolean(),
+    started_at: instant,
+    latency_ms: z.number().nullable(),
+    finish_reason: z.string().nullable(),
+    request_id: z.string().nullable().describe('The provider’s own.'),
+    http_status: z.int().nullable(),
+    usage: z
+      .strictObject({
+        input: tokens,
+        cached_input: tokens,
+        cache_write: tokens,
+        output: tokens,
+        reasoning: tokens,
+      })
+      .nullable()
+      .describe('Tokens in buckets that share none; null where the provider did not say.'),
+    reserved_usd: usd,
+    cost_usd: usd.nullable(),
+    billing: z
+      .enum(['settled', 'none', 'unknown'])
+      .nullable()
+      .describe('Null while the call is under way; `unknown`: what was reserved stays held.'),
+    code: code.nullable(),
+    rule: z.string().nullable(),
+    response: z
+      .strictObject({ uri: z.string(), sha256, bytes: count, erased_at: instant.optional() })
+      .nullable(),
+    reused_from: z.int().nullable(),
+    settled_by: z.strictObject({ actor: z.string(), reason: z.string(), at: instant }).nullable(),
+  })
+  .meta({ id: 'Call' });
+
+export const SpendingLimit = z
+  .strictObject({
+    scope: z.enum(['workflow', 'day']),
+    name: z.string().describe('The workflow’s, or the day (UTC).'),
+    limit_usd: usd.nullable(),
+    limit_from: z
+      .enum(['person', 'workflow', 'settings'])
+      .nullable()
+      .describe('Who says so; null where nobody does.'),
+    spent_usd: usd,
+    reserved_usd: usd,
+    set_by: z.strictObject({ actor: z.string(), reason: z.string(), at: instant }).nullable(),
+  })
+  .meta({ id: 'SpendingLimit' });
+
+export const Spending = z.strictObject({ accounts: z.array(SpendingLimit) }).meta({ id: 'Spending' });
+
 export const Record = z
   .strictObject({
     job_id: z.string(),
@@ -98,7 +165,12 @@ export const Record = z
     input: z.unknown(),
     input_ref: z.string().nullable(),
     input_sha256: z.string(),
-    limits: z.strictObject({ timeout_ms: z.int(), max_attempts: z.int(), deadline_at: instant }),
+    limits: z.strictObject({
+      timeout_ms: z.int(),
+      max_attempts: z.int(),
+      deadline_at: instant,
+      spending_usd: usd.optional(),
+    }),
     run_at: instant,
     lease: z.strictObject({ worker: z.string(), token: z.int(), until: instant }).nullable(),
     progress: z.strictObject({ fraction: z.number(), note: z.string().nullable(), at: instant }).optional(),
@@ -108,6 +180,8 @@ export const Record = z
     artifacts: z.array(
       z.strictObject({ name: z.string(), uri: z.string(), sha256, bytes: count, media_type: z.string() }),
     ),
+    calls: z.array(Call).optional(),
+    spending: z.strictObject({ limit_usd: usd.nullable(), spent_usd: usd, reserved_usd: usd }).optional(),
     decision: Decision.nullable(),
     answers: z.strictObject({
       requested: z.string(),

@@ -59,13 +59,13 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   app.use('*', observing(surface));
   serve(
     app,
-    table.filter(({ open }) => open),
+    table.filter(({ scope }) => scope === null),
     surface,
   );
   app.use('*', authenticating(surface));
   serve(
     app,
-    table.filter(({ open }) => !open),
+    table.filter(({ scope }) => scope !== null),
     surface,
   );
   refuseOtherMethods(app, table, surface);

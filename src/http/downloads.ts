@@ -24,6 +24,7 @@ const IF_NONE_MATCH = { 'If-None-Match': 'The ETag of the bytes that you have.' 
 const artifact = endpoint({
   method: 'get',
   path: '/ai-jobs/:id/artifact',
+  scope: 'jobs',
   doc: {
     summary: 'The output of a completed job',
     requestHeaders: IF_NONE_MATCH,
@@ -37,6 +38,7 @@ const artifact = endpoint({
 const namedArtifact = endpoint({
   method: 'get',
   path: '/ai-jobs/:id/artifacts/:name',
+  scope: 'jobs',
   doc: {
     summary: 'An artifact that the workflow gave a name',
     requestHeaders: IF_NONE_MATCH,
@@ -50,12 +52,13 @@ const namedArtifact = endpoint({
 const evidence = endpoint({
   method: 'get',
   path: '/ai-jobs/:id/evidence',
+  scope: 'evidence',
   doc: {
     summary: 'A piece of evidence, by the `uri` that the record gives',
     query: EvidenceQuery,
     requestHeaders: IF_NONE_MATCH,
     answers: ANSWERS,
-    problems: ['invalid_request', 'not_found'],
+    problems: ['invalid_request', 'not_found', 'evidence_expired'],
   },
   handle: async (asked, surface) =>
     download(asked, surface, await surface.engine.openEvidence(asked.caller, asked.id, asked.query.uri)),
@@ -64,6 +67,7 @@ const evidence = endpoint({
 const inputFile = endpoint({
   method: 'get',
   path: '/ai-jobs/:id/input',
+  scope: 'jobs',
   doc: {
     summary: 'The file that the job was given by `input_ref`',
     requestHeaders: IF_NONE_MATCH,

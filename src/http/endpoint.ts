@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { pointer } from '../domain/json.ts';
-import type { Caller, EngineApi } from '../engine/api.ts';
+import { permits } from '../domain/scopes.ts';
+import type { Scope } from '../domain/scopes.ts';
+import type { EngineApi, KeyHolder } from '../engine/api.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Parsed, Problem, ProblemCode } from './problems.ts';
@@ -27,7 +29,7 @@ export const WHOLE_SERVER = '/*';
 
 export interface AppEnv {
   Bindings: Bindings;
-  Variables: { requestId: string; route: string; caller: Caller; token: string };
+  Variables: { requestId: string; route: string; caller: KeyHolder; token: string };
 }
 
 export type Ctx = Context<AppEnv>;
@@ -68,7 +70,7 @@ export interface Surface {
 
 export interface Asked<Query, Body> {
   c: Ctx;
-  caller: Caller;
+  caller: KeyHolder;
   token: string;
   id: string;
   name: string;
@@ -97,10 +99,11 @@ export interface EndpointDoc {
 }
 
 export interface Endpoint {
-  method: 'get' | 'post' | 'delete';
+  method: 'get' | 'post' | 'put' | 'delete';
   /** Hono's form: `/ai-jobs/:id`. */
   path: string;
-  open: boolean;
+  /** What a key has to be good for; null where no key is needed. */
+  scope: Scope | null;
   doc: EndpointDoc;
   run(c: Ctx, surface: Surface): Promise<Response | Problem>;
 }
@@ -113,18 +116,20 @@ export function openEndpoint(
   definition: Address & { doc: EndpointDoc; handle: (c: Ctx, surface: Surface) => Outcome },
 ): Endpoint {
   const { method, path, doc, handle } = definition;
-  return { method, path, open: true, doc, run: async (c, surface) => handle(c, surface) };
+  return { method, path, scope: null, doc, run: async (c, surface) => handle(c, surface) };
 }
 
 /** A route for holders of a key: path, query and body are checked before `handle` sees them. */
 export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
   definition: Address & {
+    scope: Scope;
     doc: EndpointDoc & { query?: Query; body?: Body };
     handle: (asked: Asked<z.output<Query>, z.output<Body>>, surface: Surface) => Outcome;
   },
 ): Endpoint {
-  const { method, path, doc, handle } = definition;
+  const { method, path, scope, doc, handle } = definition;
   async function run(c: Ctx, surface: Surface): Promise<Response | Problem> {
+    if (!permits(c.var.caller.scopes, scope)) return forbidden(c, surface, scope);
     const { id = '', name = '' } = c.req.param() as { id?: string; name?: string };
     if (!isId(id) || !isName(name)) return problem('not_found', 'There is nothing at this address.');
     const query = checkQuery(doc.query ?? NO_QUERY, c);
@@ -135,7 +140,19 @@ export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
     const asked = { c, caller, token, id, name, query: query.value, body: body.value };
     return handle(asked as Asked<z.output<Query>, z.output<Body>>, surface);
   }
-  return { method, path, open: false, doc, run };
+  return { method, path, scope, doc, run };
+}
+
+/** Before anything is read: it tells nothing of what there is, and changes nothing. */
+function forbidden(c: Ctx, surface: Surface, scope: Scope): Problem {
+  audit(c, surface, { scope }, 'refused: the key lacks a scope');
+  return problem('forbidden', `This needs a key with the scope ${scope}.`);
+}
+
+/** A line about who did, or was refused, what an operator wants to find again: the key's id, never the key. */
+export function audit(c: Ctx, { log }: Surface, fields: object, message: string): void {
+  const { requestId, route, caller } = c.var;
+  log.info({ audit: true, request_id: requestId, route, key: caller.actor, ...fields }, message);
 }
 
 const NOTHING: Parsed<undefined> = { ok: true, value: undefined };

@@ -9,7 +9,7 @@ import type { Asked, Ctx, Endpoint, Surface } from './endpoint.ts';
 import { lastEventId, streamEvents, wantsEventStream } from './event-stream.ts';
 import { UNAUTHORIZED, problem } from './problems.ts';
 import type { Parsed, Problem } from './problems.ts';
-import { jobRequest, listQuery, requestedLimits, workflowJson } from './requests.ts';
+import { jobRequest, listQuery, requestedLimits, spendingLimit, workflowJson } from './requests.ts';
 import {
   BatchBody,
   CancelBody,
@@ -30,6 +30,7 @@ const IDEMPOTENCY = {
 const enqueue = endpoint({
   method: 'post',
   path: '/ai-jobs',
+  scope: 'jobs',
   doc: {
     summary: 'Hand in a job',
     body: JobBody,
@@ -57,6 +58,7 @@ const enqueue = endpoint({
 const enqueueBatch = endpoint({
   method: 'post',
   path: '/ai-jobs/batch',
+  scope: 'jobs',
   doc: {
     summary: 'Hand in up to 1,000 jobs, all or none',
     body: BatchBody,
@@ -79,6 +81,7 @@ const enqueueBatch = endpoint({
 const list = endpoint({
   method: 'get',
   path: '/ai-jobs',
+  scope: 'jobs',
   doc: {
     summary: 'List jobs, newest first; `label.<name>=<value>` keeps those with that label',
     query: ListQuery,
@@ -96,6 +99,7 @@ const list = endpoint({
 const status = endpoint({
   method: 'get',
   path: '/ai-jobs/:id',
+  scope: 'jobs',
   doc: {
     summary: 'The status of a job, at once or (`wait`) when it changes',
     query: StatusQuery,
@@ -144,6 +148,7 @@ async function held(
 const record = endpoint({
   method: 'get',
   path: '/ai-jobs/:id/record',
+  scope: 'jobs',
   doc: {
     summary: 'The whole record, with the answers to the five questions',
     query: RecordQuery,
@@ -165,6 +170,7 @@ const record = endpoint({
 const events = endpoint({
   method: 'get',
   path: '/ai-jobs/:id/events',
+  scope: 'jobs',
   doc: {
     summary: 'The history of a job: all of it, or (Accept: text/event-stream) live',
     requestHeaders: { 'Last-Event-ID': 'Of a stream: go on after this position.' },
@@ -192,6 +198,7 @@ const events = endpoint({
 const cancel = endpoint({
   method: 'post',
   path: '/ai-jobs/:id/cancel',
+  scope: 'jobs',
   doc: {
     summary: 'End a job now; a running attempt is told',
     body: CancelBody,
@@ -217,6 +224,7 @@ const cancel = endpoint({
 const replay = endpoint({
   method: 'post',
   path: '/ai-jobs/:id/replay',
+  scope: 'jobs',
   doc: {
     summary: 'Run a dead letter again, under the same id',
     body: ReplayBody,
@@ -233,8 +241,14 @@ const replay = endpoint({
     ],
   },
   async handle({ caller, id, body }, surface) {
-    const { reason, decision_id: decisionId, limits } = body;
-    const request = { reason, decisionId, limits: requestedLimits(limits) };
+    const { reason, decision_id: decisionId, limits, from_evidence: fromEvidence } = body;
+    const request = {
+      reason,
+      decisionId,
+      limits: requestedLimits(limits),
+      spendingLimit: spendingLimit(limits),
+      fromEvidence,
+    };
     const ticket = await surface.engine.replay(caller, id, request);
     return ticket.ok ? accepted(surface, ticket.value.jobId) : ticket;
   },
@@ -243,6 +257,7 @@ const replay = endpoint({
 const workflows = endpoint({
   method: 'get',
   path: '/workflows',
+  scope: 'jobs',
   doc: {
     summary: 'The workflows that can be asked for',
     answers: { 200: { description: 'All of them.', schema: answers.Workflows } },

@@ -42,15 +42,16 @@ export function openApiDocument(
   };
 }
 
-function operation({ method, path, open, doc }: Endpoint, schemas: SchemaTable): Json {
+function operation({ method, path, scope, doc }: Endpoint, schemas: SchemaTable): Json {
   const parameters = [...pathParameters(path), ...queryParameters(doc), ...headerParameters(doc)];
-  const codes: ProblemCode[] = open
-    ? [...doc.problems, 'internal', 'unavailable']
-    : [...doc.problems, 'invalid_request', 'unauthorized', 'internal', 'unavailable'];
+  const codes: ProblemCode[] =
+    scope === null
+      ? [...doc.problems, 'internal', 'unavailable']
+      : [...doc.problems, 'invalid_request', 'unauthorized', 'forbidden', 'internal', 'unavailable'];
   return {
     operationId: operationId(method, path),
     summary: doc.summary,
-    ...(open ? { security: [] } : {}),
+    security: scope === null ? [] : [{ bearer: [scope] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBody(doc, schemas),
     responses: {

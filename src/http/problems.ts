@@ -5,6 +5,7 @@ import type { ValidationIssue } from '../domain/record.ts';
 export type ProblemCode =
   | RefusalCode
   | 'unauthorized'
+  | 'forbidden'
   | 'method_not_allowed'
   | 'request_timeout'
   | 'unsupported_media_type'
@@ -27,6 +28,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, ProblemRule>> = {
   unknown_workflow: { status: 400, title: 'No such workflow' },
   unknown_input_ref: { status: 400, title: 'No such uploaded file' },
   unauthorized: { status: 401, title: 'A valid API key is needed' },
+  forbidden: { status: 403, title: 'The key is not good for this' },
   not_found: { status: 404, title: 'Not found' },
   artifact_not_ready: { status: 404, title: 'There is no artifact yet' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
@@ -34,6 +36,8 @@ export const PROBLEMS: Readonly<Record<ProblemCode, ProblemRule>> = {
   already_ended: { status: 409, title: 'The job has ended' },
   not_dead_letter: { status: 409, title: 'The job is not a dead letter' },
   decision_taken: { status: 409, title: 'The decision was taken' },
+  call_not_unknown: { status: 409, title: 'What the call cost is known' },
+  evidence_expired: { status: 410, title: 'The evidence was erased' },
   too_large: { status: 413, title: 'Too large' },
   unsupported_media_type: { status: 415, title: 'Unsupported media type' },
   expectation_failed: { status: 417, title: 'The expectation cannot be met' },

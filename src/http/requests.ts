@@ -1,6 +1,8 @@
 /** Between the API's words (snake case, ISO dates) and the engine's (camel case, milliseconds). */
 import type { z } from 'zod';
+import { nanoOf } from '../domain/dollars.ts';
 import { pointer } from '../domain/json.ts';
+import type { NanoUsd } from '../domain/money.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
 import type { ValidationIssue } from '../domain/record.ts';
 import type { JobRequest, KeyView, ListQuery as EngineListQuery, WorkflowView } from '../engine/api.ts';
@@ -31,6 +33,7 @@ export function jobRequest(body: JobBody): JobRequest {
     ...('input' in body ? { input: body.input } : {}),
     inputRef,
     limits: requestedLimits(limits),
+    spendingLimit: spendingLimit(limits),
     runAt: runAt === undefined ? undefined : Date.parse(runAt),
     priority,
     labels,
@@ -42,6 +45,11 @@ export function requestedLimits(limits: Limits | undefined): RequestedLimits | u
   const { timeout_ms: timeoutMs, max_attempts: maxAttempts, deadline_ms: deadlineMs, deadline_at } = limits;
   const deadlineAt = deadline_at === undefined ? undefined : Date.parse(deadline_at);
   return { timeoutMs, maxAttempts, deadlineMs, deadlineAt };
+}
+
+/** The limit of money that a request sets for its job. */
+export function spendingLimit(limits: Limits | undefined): NanoUsd | undefined {
+  return nanoOf(limits?.spending_usd) ?? undefined;
 }
 
 export function listQuery(

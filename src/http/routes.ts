@@ -5,6 +5,7 @@ import { healthEndpoints } from './health.ts';
 import { jobEndpoints } from './jobs.ts';
 import { keyEndpoints } from './keys.ts';
 import { openApiDocument } from './openapi.ts';
+import { spendingEndpoints } from './spending.ts';
 import { uploadEndpoints } from './uploads.ts';
 
 export function routes(): Endpoint[] {
@@ -13,6 +14,7 @@ export function routes(): Endpoint[] {
     ...jobEndpoints,
     ...downloadEndpoints,
     ...uploadEndpoints,
+    ...spendingEndpoints,
     ...keyEndpoints,
   ];
   return table;

@@ -1,7 +1,9 @@
 /** What callers may send. The same schemas check requests and describe them in the OpenAPI document. */
 import { z } from 'zod';
 import type { ErrorCode } from '../domain/failures.ts';
+import { ALLOWED_USD, MOST_USD, nanoOf } from '../domain/dollars.ts';
 import { FAILURES } from '../domain/failures.ts';
+import { SCOPES } from '../domain/scopes.ts';
 
 export const ERROR_CODES = Object.keys(FAILURES) as [ErrorCode, ...ErrorCode[]];
 export const STATUSES = ['queued', 'running', 'completed', 'dead_letter'] as const;
@@ -26,6 +28,11 @@ const instant = z.iso.datetime({
   error: 'must be an ISO 8601 instant with its zone, such as 2026-01-31T08:00:00Z',
 });
 
+const amount = z
+  .number()
+  .refine((usd) => nanoOf(usd) !== null, { error: `must be ${ALLOWED_USD}` })
+  .meta({ minimum: 0, maximum: MOST_USD });
+
 const Limits = z
   .strictObject({
     timeout_ms: z.int().min(1).optional().describe('Of one attempt.'),
@@ -36,6 +43,9 @@ const Limits = z
       .optional()
       .describe('When the answer stops being useful, counted from acceptance.'),
     deadline_at: instant.optional().describe('The same as an instant; give one of the two.'),
+    spending_usd: amount
+      .optional()
+      .describe('Dollars that all calls of the job to models may cost together.'),
   })
   .meta({ id: 'Limits' });
 
@@ -67,10 +77,35 @@ export const ReplayBody = z
       .optional()
       .describe('The decision that this replay takes; whichever is open by default.'),
     limits: Limits.optional().describe('For the attempts to come.'),
+    from_evidence: z
+      .boolean()
+      .optional()
+      .describe('Answer its calls to models with stored responses, and call no provider.'),
   })
   .meta({ id: 'ReplayRequest' });
 
-export const KeyBody = z.strictObject({ name: line(100) }).meta({ id: 'KeyRequest' });
+export const SettleBody = z
+  .strictObject({ cost_usd: amount.describe('What the call cost, in dollars.'), reason })
+  .meta({ id: 'SettleRequest' });
+
+export const SpendingLimitBody = z
+  .discriminatedUnion('scope', [
+    z.strictObject({ scope: z.literal('workflow'), name: line(100), usd: amount.nullable(), reason }),
+    z.strictObject({ scope: z.literal('day'), usd: amount.nullable(), reason }),
+  ])
+  .meta({ id: 'SpendingLimitRequest' });
+
+export const KeyBody = z
+  .strictObject({
+    name: line(100),
+    scopes: z
+      .array(z.enum(SCOPES))
+      .min(1)
+      .max(SCOPES.length)
+      .optional()
+      .describe('What it may do; `admin`, which is all of it, by default.'),
+  })
+  .meta({ id: 'KeyRequest' });
 
 export const StatusQuery = z.strictObject({
   wait: z

@@ -56,7 +56,7 @@ const UNREADABLE = new Map([
 
 export const NO_PROXY: Problem = {
   ...problem('method_not_allowed', 'This server is no proxy.'),
-  headers: { allow: 'GET, HEAD, POST, DELETE' },
+  headers: { allow: 'GET, HEAD, POST, PUT, DELETE' },
 };
 
 export const UNKNOWN_EXPECTATION: Problem = problem(

@@ -18,6 +18,7 @@ const MEDIA_TYPE_LIMIT = 255;
 const upload = endpoint({
   method: 'post',
   path: '/uploads',
+  scope: 'jobs',
   doc: {
     summary: 'Upload a file that jobs can name by its `input_ref`',
     rawBody: ['*/*', 'multipart/form-data'],

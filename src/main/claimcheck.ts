@@ -2,11 +2,15 @@
 import { userInfo } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { ALLOWED_USD, nanoOf } from '../domain/dollars.ts';
+import type { NanoUsd } from '../domain/money.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
+import type { Scope } from '../domain/scopes.ts';
 import type { ValidationIssue } from '../domain/record.ts';
 import { artifactJson, recordJson, statusJson } from '../domain/view.ts';
 import type { ArtifactJson, RecordJson, StatusJson } from '../domain/view.ts';
-import type { Caller, RefusalCode, Result, Ticket } from '../engine/api.ts';
+import type { Caller, RefusalCode, ReplayRequest, Result, Ticket } from '../engine/api.ts';
+import type { Reconcile } from '../engine/doubts.ts';
 import { DEFAULT_TENANT } from '../engine/engine.ts';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import type { EngineSettings } from '../engine/settings.ts';
@@ -22,6 +26,8 @@ import { openParts } from './open.ts';
 import { openProblem } from './open-store.ts';
 import { checkOptions, pathOf } from './options.ts';
 import type { Parts } from './open.ts';
+import { pricesOf } from './prices.ts';
+import type { ModelPrice } from './prices.ts';
 import { SETTINGS, allowedOf } from './setting-table.ts';
 import { createTelemetry } from './telemetry.ts';
 
@@ -40,6 +46,12 @@ export interface ClaimcheckOptions {
   workflowsModule?: string | URL;
   /** What `model()` is in a workflow's `run`: a language model of the AI SDK, v6. */
   model?: LanguageModel;
+  /** What models cost, as a price file has it; those of `settings` otherwise. A call to a model without a price is not made. */
+  prices?: readonly ModelPrice[];
+  /** What all calls to models may cost together in one day (UTC); a limit that a person sets replaces it. */
+  dayLimitUsd?: number;
+  /** Is asked what calls cost of which nobody knows it: those whose attempt was killed, or whose stream broke. */
+  reconcile?: Reconcile;
   settings?: Partial<EngineSettings>;
   /** An admin key for `fetch`, accepted as given: 32 or more printable ASCII characters. Others are made with `createKey`. */
   bootstrapKey?: string;
@@ -53,9 +65,23 @@ export interface ClaimcheckOptions {
   random?: () => number;
 }
 
+export interface JobLimits extends RequestedLimits {
+  /** What all calls of the job to models may cost together, in dollars; as the workflow says by default. */
+  spendingUsd?: number | undefined;
+}
+
+export interface ReplayOptions {
+  reason: string;
+  /** The decision that this replay takes; whichever is open by default. */
+  decisionId?: string;
+  limits?: JobLimits;
+  /** Its calls to models are answered by the responses that earlier attempts stored, and no provider is called. */
+  fromEvidence?: boolean;
+}
+
 export interface EnqueueOptions {
   inputRef?: string;
-  limits?: RequestedLimits;
+  limits?: JobLimits;
   /** When it may first run. */
   runAt?: Date;
   priority?: number;
@@ -104,14 +130,11 @@ export interface Claimcheck {
   ): Promise<{ input_ref: string }>;
   /** Gives the status as it is then: a dead letter, `cancelled`. */
   cancel(jobId: string, request: { reason: string }): Promise<StatusJson>;
-  replay(
-    jobId: string,
-    request: { reason: string; decisionId?: string; limits?: RequestedLimits },
-  ): Promise<TicketJson>;
+  replay(jobId: string, request: ReplayOptions): Promise<TicketJson>;
   /** A worker in this process; call `start`. `close` stops it. */
   worker(options?: { name?: string }): LocalWorker;
-  /** A new API key for `fetch`, shown this once. */
-  createKey(name: string): Promise<string>;
+  /** A new API key for `fetch`, shown this once. It may do everything where no scopes are named. */
+  createKey(name: string, scopes?: readonly Scope[]): Promise<string>;
   /** The HTTP API as a standard fetch handler. */
   fetch(request: Request): Promise<Response>;
   /** Stops the workers and closes the store, in bounded time. */
@@ -142,6 +165,7 @@ const OPTIONS: readonly (keyof ClaimcheckOptions)[] = [
     'settings',
     'bootstrapKey',
   ] as const),
+  ...(['prices', 'dayLimitUsd', 'reconcile'] as const),
   ...(['basePath', 'actor', 'logLevel', 'clock', 'random'] as const),
 ];
 const DEFAULT_DATA_DIR = '.claimcheck';
@@ -167,7 +191,8 @@ export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimc
     makeIsolation,
     telemetry,
     bootstrapKey: bootstrapKey ?? null,
-    ...(settings === undefined ? {} : { settings }),
+    reconcile: options.reconcile ?? null,
+    settings: { ...settings, ...moneyOf(options) },
     ...(clock === undefined ? {} : { clock }),
     ...(random === undefined ? {} : { random }),
   }).catch((error: unknown) => {
@@ -183,6 +208,21 @@ export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimc
     ...workerVerbs(parts),
     fetch: async (request) => app.fetch(request),
   };
+}
+
+/** @throws TypeError that names the option that is wrong */
+function moneyOf({ prices, dayLimitUsd }: ClaimcheckOptions): Partial<EngineSettings> {
+  return {
+    ...(prices === undefined ? {} : { prices: pricesOf(prices) }),
+    ...(dayLimitUsd === undefined ? {} : { dayLimit: amountOf('dayLimitUsd', dayLimitUsd) }),
+  };
+}
+
+/** @throws TypeError that names what is no amount of dollars */
+function amountOf(name: string, usd: unknown): NanoUsd {
+  const nano = nanoOf(usd);
+  if (nano === null) throw new TypeError(`\`${name}\` takes ${ALLOWED_USD}`);
+  return nano;
 }
 
 /** @throws TypeError where the workflows that ask for a process of their own cannot be run in one */
@@ -209,10 +249,10 @@ function jobVerbs({ engine }: Parts, caller: Caller, basePath: string) {
   });
   return {
     async enqueue(workflow: string | WorkflowDefinition, input?: unknown, options: EnqueueOptions = {}) {
-      const { idempotencyKey, tx, runAt, ...rest } = options;
+      const { idempotencyKey, tx, runAt, limits, ...rest } = options;
       const named =
         typeof workflow === 'string' ? { workflow } : { workflow: workflow.name, version: workflow.version };
-      const request = { ...named, input, ...rest, runAt: runAt?.getTime() };
+      const request = { ...named, input, ...rest, ...limitsOf(limits), runAt: runAt?.getTime() };
       return ticketJson(unwrap(await engine.enqueue(caller, request, { idempotencyKey, tx })));
     },
     status: async (jobId: string) => statusJson(unwrap(await engine.status(caller, jobId))),
@@ -242,12 +282,19 @@ function jobVerbs({ engine }: Parts, caller: Caller, basePath: string) {
       unwrap(await engine.cancel(caller, jobId, reason));
       return statusJson(unwrap(await engine.status(caller, jobId)));
     },
-    replay: async (
-      jobId: string,
-      request: { reason: string; decisionId?: string; limits?: RequestedLimits },
-    ) => ticketJson(unwrap(await engine.replay(caller, jobId, request))),
-    createKey: async (name: string) => (await engine.createKey(caller, name)).key,
+    replay: async (jobId: string, { limits, ...request }: ReplayOptions) =>
+      ticketJson(unwrap(await engine.replay(caller, jobId, { ...request, ...limitsOf(limits) }))),
+    createKey: async (name: string, scopes?: readonly Scope[]) =>
+      (await engine.createKey(caller, name, scopes)).key,
   };
+}
+
+/** The engine keeps money apart from the limits of time and attempts. */
+function limitsOf(limits: JobLimits | undefined): Pick<ReplayRequest, 'limits' | 'spendingLimit'> {
+  if (limits === undefined) return {};
+  const { spendingUsd, ...others } = limits;
+  const spendingLimit = spendingUsd === undefined ? undefined : amountOf('limits.spendingUsd', spendingUsd);
+  return { limits: others, spendingLimit };
 }
 
 const NEVER = new AbortController().signal;

@@ -47,6 +47,7 @@ function settingFlags(): SettingFlag[] {
 
 function placeholder(setting: Setting): string {
   if (setting.kind === 'integer') return setting.unit === '' ? 'n' : setting.unit;
+  if (setting.kind === 'amount') return 'usd';
   if (setting.kind === 'choice') return setting.choices.join('|');
   return setting.kind === 'path' ? 'dir' : setting.kind;
 }

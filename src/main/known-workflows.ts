@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { EXIT, Problem } from '../cli/problem.ts';
 import { workflowTable } from '../engine/define.ts';
+import type { Reconcile } from '../engine/doubts.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
 import type { LanguageModel } from '../ports/models.ts';
 import type { WorkflowSource } from './isolation.ts';
@@ -10,15 +11,18 @@ import type { Loaded } from './workflow-module.ts';
 export interface Known {
   workflows: WorkflowDefinition[];
   model: LanguageModel | null;
+  /** Says what calls cost of which nobody knows it; null where nobody can. */
+  reconcile: Reconcile | null;
   /** Where another process finds the same. */
   source: WorkflowSource;
 }
 
 /** The user's workflows where there is a module of them; the built-in examples where there is none, or besides. */
 export async function knownWorkflows(path: string | null, demo: boolean): Promise<Known> {
-  const own = path === null ? { workflows: [], model: null } : await ownWorkflows(path);
+  const own = path === null ? { workflows: [], model: null, reconcile: null } : await ownWorkflows(path);
+  const { reconcile } = own;
   const source = { module: path === null ? null : resolve(path), demo };
-  if (path !== null && !demo) return { workflows: own.workflows, model: own.model, source };
+  if (path !== null && !demo) return { workflows: own.workflows, model: own.model, reconcile, source };
   const { exampleWorkflows, ruleBasedModel } = await import('../examples/index.ts');
   const workflows: WorkflowDefinition[] = [...own.workflows, ...exampleWorkflows];
   try {
@@ -28,7 +32,7 @@ export async function knownWorkflows(path: string | null, demo: boolean): Promis
       cause: error,
     });
   }
-  return { workflows, model: own.model ?? ruleBasedModel(), source };
+  return { workflows, model: own.model ?? ruleBasedModel(), reconcile, source };
 }
 
 /** The loader brings a compiler, which most commands have no use for. */
@@ -41,5 +45,6 @@ async function ownWorkflows(path: string): Promise<Loaded> {
 export const NO_WORKFLOWS: Known = {
   workflows: [],
   model: null,
+  reconcile: null,
   source: { module: null, demo: false },
 };

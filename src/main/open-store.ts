@@ -20,7 +20,7 @@ export async function openStore(settings: Settings, known: Known, telemetry: Tel
   const dataDir = resolve(settings.dataDir);
   const { bootstrapKey } = settings;
   const database = databaseOf(settings);
-  const { workflows, model, source } = known;
+  const { workflows, model, reconcile, source } = known;
   const own = engineSettings(settings);
   const isolation = { source, workflows, settings: own, log: telemetry.log };
   const makeIsolation = await isolationMaker(isolation);
@@ -29,6 +29,7 @@ export async function openStore(settings: Settings, known: Known, telemetry: Tel
     database,
     workflows,
     model,
+    reconcile,
     makeIsolation,
     telemetry,
     settings: own,

@@ -13,7 +13,10 @@ import { withCrashPoints } from '../engine/crash-points.ts';
 import type { Reached } from '../engine/crash-points.ts';
 import { workflowTable } from '../engine/define.ts';
 import type { WorkflowTable } from '../engine/define.ts';
+import { createDoubts } from '../engine/doubts.ts';
+import type { Reconcile } from '../engine/doubts.ts';
 import { createEngine } from '../engine/engine.ts';
+import { createRetention } from '../engine/retention.ts';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import type { EngineSettings } from '../engine/settings.ts';
 import { createSweeper } from '../engine/sweeper.ts';
@@ -28,7 +31,7 @@ import type { Clock } from '../ports/clock.ts';
 import { modelsOver } from '../models/session.ts';
 import type { LanguageModel } from '../ports/models.ts';
 import type { Store } from '../ports/store.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
+import type { Log, Telemetry } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
 import { openSqliteStore } from '../stores/sqlite/store.ts';
 import { hostId, workerName } from './host.ts';
@@ -48,6 +51,8 @@ export interface PartsOptions {
   workflows: readonly WorkflowDefinition[];
   /** What `model()` is in a workflow's `run`; null where there is none. */
   model: LanguageModel | null;
+  /** Says what calls cost of which nobody knows it; null where nobody can. */
+  reconcile?: Reconcile | null;
   /** Makes a worker's isolated processes; null where no workflow asks for them. */
   makeIsolation?: MakeIsolation | null;
   telemetry: Telemetry;
@@ -119,7 +124,9 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
     bootstrapKey,
     newId,
   });
-  const sweeper = createSweeper({ store: store.jobs, clock, random, announce, log: telemetry.log, settings });
+  const { log } = telemetry;
+  const sweeps = createSweeper({ store: store.jobs, clock, random, announce, log, settings });
+  const sweeper = together(sweeps, besides(options, { store, blobs, clock, log, settings }));
   return {
     engine,
     store,
@@ -153,6 +160,39 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
     async close() {
       await sweeper.stop();
       await store.close();
+    },
+  };
+}
+
+interface Besides {
+  start(): void;
+  stop(): void;
+}
+
+/** What else is done in time's course, where it is asked for. */
+function besides(
+  { reconcile = null }: Pick<PartsOptions, 'reconcile'>,
+  deps: Pick<Parts, 'store' | 'blobs' | 'settings'> & { clock: Clock; log: Log },
+): Besides[] {
+  const { store, blobs, clock, log } = deps;
+  const { evidenceRetentionMs: retentionMs } = deps.settings;
+  const { ledger, evidence, jobs } = store;
+  return [
+    ...(reconcile === null ? [] : [createDoubts({ ledger, reconcile, clock, log })]),
+    ...(retentionMs === null ? [] : [createRetention({ evidence, jobs, blobs, clock, log, retentionMs })]),
+  ];
+}
+
+/** It goes on wherever it is swept. */
+function together(sweeper: Sweeper, others: readonly Besides[]): Sweeper {
+  return {
+    start() {
+      sweeper.start();
+      for (const other of others) other.start();
+    },
+    async stop() {
+      for (const other of others) other.stop();
+      await sweeper.stop();
     },
   };
 }

@@ -10,8 +10,10 @@ import type { Setting } from './setting-table.ts';
 /** @throws TypeError that names the option, its value and what is allowed */
 export function checkOptions(options: object, names: readonly string[]): void {
   refuseStray('', options, names);
-  const { settings, workflows, workflowsModule } = options as Record<string, unknown>;
+  const { settings, workflows, workflowsModule, reconcile } = options as Record<string, unknown>;
   if (!Array.isArray(workflows)) throw problem('`workflows` must be an array of what defineWorkflow returns');
+  if (reconcile !== undefined && typeof reconcile !== 'function')
+    throw problem('`reconcile` must be a function');
   if (workflowsModule !== undefined) checkModule(workflowsModule);
   if (settings !== undefined) checkSettings(settings);
 }

@@ -2,12 +2,13 @@
  * Every setting, declared once: its kind and range, its default and what it means. The environment, the flags
  * of the commands, their `--help` and docs/settings.md are all made from this table.
  */
+import { ALLOWED_USD } from '../domain/dollars.ts';
 import { CRASH_POINTS } from '../engine/crash-points.ts';
 import type { CrashPoint } from '../engine/crash-points.ts';
 import { DEFAULT_SETTINGS as ENGINE } from '../engine/settings.ts';
 
 /** Which commands take a setting: see `GROUPS`. */
-export type SettingGroup = 'api' | 'store' | 'worker' | 'limits' | 'log' | 'faults' | 'client';
+export type SettingGroup = 'api' | 'store' | 'worker' | 'limits' | 'money' | 'log' | 'faults' | 'client';
 
 interface Declared<Kind extends string, Default> {
   kind: Kind;
@@ -35,6 +36,8 @@ export type Setting =
   | IntegerSetting
   | ChoiceSetting
   | SecretSetting
+  /** Dollars. */
+  | Declared<'amount', null>
   | Declared<'text', string>
   | Declared<'path', string>
   | Declared<'file', null>
@@ -258,6 +261,35 @@ export const SETTINGS = {
     doc: 'How long an idempotency key is kept after its job, or the last job of its batch, ended.',
   },
 
+  evidenceRetentionDays: {
+    kind: 'integer',
+    default: 0,
+    min: 0,
+    max: 36_500,
+    unit: '',
+    group: 'limits',
+    doc: 'Days after the end of a job after which the raw responses of its calls to models, and what else explains those attempts, are erased; 0 keeps them.',
+  },
+
+  prices: {
+    kind: 'file',
+    default: null,
+    group: 'money',
+    doc: 'JSON file with what models cost; read at the start. A call to a model without a price is not made, unless its workflow says what a call may cost.',
+  },
+  dayLimitUsd: {
+    kind: 'amount',
+    default: null,
+    group: 'money',
+    doc: 'What all calls to models may cost together in one day (UTC); a limit that a person sets replaces it.',
+  },
+  jobSpendingCapUsd: {
+    kind: 'amount',
+    default: null,
+    group: 'money',
+    doc: 'The most that any request may have as spending_usd.',
+  },
+
   logLevel: {
     kind: 'choice',
     default: 'info',
@@ -305,6 +337,7 @@ export const GROUPS: Readonly<Record<SettingGroup, { title: string; commands: st
     title: 'Limits',
     commands: '`serve`, `work`',
   },
+  money: { title: 'Money', commands: '`serve`, `work`' },
   log: { title: 'Logs', commands: '`serve`, `work`' },
   faults: { title: 'Tests of faults', commands: '`serve`, `work`' },
   client: { title: 'The command line as a client', commands: 'every command but `serve`, `work`, `demo`' },
@@ -349,6 +382,8 @@ export function allowedOf(setting: Setting): string {
       const length = setting.minLength > 1 ? `${setting.minLength} or more ` : '';
       return `${length}printable ASCII characters, none of them a blank at either end`;
     }
+    case 'amount':
+      return ALLOWED_USD;
     case 'text':
       return 'a text';
     case 'path':

@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { EXIT, Problem } from '../cli/problem.ts';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import { GROUPS, SETTINGS, allowedOf, flagOf, variableOf } from './setting-table.ts';
@@ -40,6 +42,47 @@ test('without any setting, the defaults are those that the engine and the contra
 test('a flag outweighs a variable, and a variable the default', () => {
   const env = { CLAIMCHECK_PORT: '9000', CLAIMCHECK_LEASE_MS: '2000' };
   expect(readSettings({ port: '9001' }, env)).toMatchObject({ port: 9001, leaseMs: 2000 });
+});
+
+test('amounts are written in dollars, and prices in a file', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'claimcheck-prices-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const file = join(dir, 'prices.json');
+  const price = { model: 'openai/gpt-5', from: '2026-01-01', usd_per_million: { input: 1.25, output: 10 } };
+  writeFileSync(file, JSON.stringify({ prices: [price] }));
+  const env = {
+    CLAIMCHECK_PRICES: file,
+    CLAIMCHECK_DAY_LIMIT_USD: '50',
+    CLAIMCHECK_JOB_SPENDING_CAP_USD: '0.25',
+  };
+  expect(engineSettings(readSettings({}, env))).toMatchObject({
+    prices: [{ model: 'openai/gpt-5', input: 1_250_000_000, output: 10_000_000_000 }],
+    dayLimit: 50_000_000_000,
+    jobSpendingCap: 250_000_000,
+  });
+  writeFileSync(
+    file,
+    JSON.stringify({
+      prices: [
+        { ...price, model: 'gpt-5' },
+        { ...price, form: 1 },
+      ],
+    }),
+  );
+  expect(problemOf(() => engineSettings(readSettings({}, env)))).toMatchObject({
+    message: `CLAIMCHECK_PRICES: ${file} /prices/0/model must be a provider and a model, as "openai/gpt-5" (and 1 more).`,
+    exitCode: EXIT.usage,
+  });
+  const gone = { CLAIMCHECK_PRICES: join(dir, 'none.json') };
+  expect(problemOf(() => engineSettings(readSettings({}, gone))).message).toBe(
+    `CLAIMCHECK_PRICES names ${gone.CLAIMCHECK_PRICES}: there is no such file.`,
+  );
+});
+
+test.each(['-1', '1e3', '$5', '0.0000000001', '2000000'])('%s is no amount of dollars', (text) => {
+  expect(problemOf(() => readSettings({}, { CLAIMCHECK_DAY_LIMIT_USD: text })).message).toBe(
+    `CLAIMCHECK_DAY_LIMIT_USD is "${text}"; it takes a number of dollars from 0 to 1000000, with at most 9 decimals.`,
+  );
 });
 
 test('an empty variable counts as unset', () => {

@@ -3,19 +3,23 @@
  * Everything is checked once, here; nothing else reads `process.env`.
  */
 import { EXIT, Problem } from '../cli/problem.ts';
+import { nanoOf } from '../domain/dollars.ts';
 import type { EngineSettings } from '../engine/settings.ts';
 import { didYouMean } from '../domain/did-you-mean.ts';
 import { isKeyText } from './key-text.ts';
+import { readPrices } from './prices.ts';
 import { SETTINGS, allowedOf, crashOf, flagOf, variableOf } from './setting-table.ts';
 import type { Setting, SettingKey } from './setting-table.ts';
 
 type ValueOf<Declared extends Setting> = Declared['kind'] extends 'integer'
   ? number
-  : Declared extends { choices: readonly (infer Choice)[] }
-    ? Choice
-    : Declared['default'] extends null
-      ? string | null
-      : string;
+  : Declared['kind'] extends 'amount'
+    ? number | null
+    : Declared extends { choices: readonly (infer Choice)[] }
+      ? Choice
+      : Declared['default'] extends null
+        ? string | null
+        : string;
 
 export type Settings = { -readonly [Key in SettingKey]: ValueOf<(typeof SETTINGS)[Key]> };
 
@@ -45,7 +49,10 @@ function refuseInProduction(name: string, env: Environment): void {
   );
 }
 
-/** The part of the settings that the engine works by. */
+/**
+ * The part of the settings that the engine works by.
+ * @throws Problem where the price file cannot be read, or a price in it is wrong
+ */
 export function engineSettings(settings: Settings): EngineSettings {
   const { maxTimeoutMs, maxAttempts, maxDeadlineMs, backoffBaseMs, backoffCapMs } = settings;
   return {
@@ -62,9 +69,15 @@ export function engineSettings(settings: Settings): EngineSettings {
     idempotencyMs: settings.idempotencyMs,
     caps: { timeoutMs: maxTimeoutMs, maxAttempts, deadlineMs: maxDeadlineMs },
     backoff: { baseMs: backoffBaseMs, capMs: backoffCapMs },
-    prices: [],
-    dayLimit: null,
+    prices: readPrices(settings.prices),
+    dayLimit: nanoOf(settings.dayLimitUsd),
+    jobSpendingCap: nanoOf(settings.jobSpendingCapUsd),
+    evidenceRetentionMs: daysMs(settings.evidenceRetentionDays),
   };
+}
+
+function daysMs(days: number): number | null {
+  return days === 0 ? null : days * 24 * 3_600_000;
 }
 
 /** A misspelt variable would be a setting that silently does nothing; one that somebody else owns is no reason to stop. */
@@ -104,6 +117,8 @@ function parse(setting: Setting, text: string): string | number | undefined {
   switch (setting.kind) {
     case 'integer':
       return integer(setting, text);
+    case 'amount':
+      return amount(text);
     case 'choice':
       return setting.choices.find((choice) => choice === text);
     case 'url':
@@ -124,6 +139,12 @@ function parse(setting: Setting, text: string): string | number | undefined {
 function integer({ min, max }: { min: number; max: number }, text: string): number | undefined {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   return number >= min && number <= max ? number : undefined;
+}
+
+/** In dollars, as it was written. */
+function amount(text: string): number | undefined {
+  const usd = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  return nanoOf(usd) === null ? undefined : usd;
 }
 
 const FITS = {

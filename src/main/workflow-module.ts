@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { createJiti } from 'jiti';
 import { EXIT, Problem } from '../cli/problem.ts';
 import { definitionProblem } from '../engine/define.ts';
+import type { Reconcile } from '../engine/doubts.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
 import type { LanguageModel } from '../ports/models.ts';
 
@@ -16,6 +17,8 @@ export interface Loaded {
   workflows: WorkflowDefinition[];
   /** What the module exports as `model`, or null. */
   model: LanguageModel | null;
+  /** What it exports as `reconcile`, or null. */
+  reconcile: Reconcile | null;
 }
 
 /**
@@ -40,7 +43,17 @@ export async function loadWorkflows(path: string): Promise<Loaded> {
     );
   }
   refuseTwins([...found], file);
-  return { workflows: [...found], model: modelIn(exported['model'], file) };
+  return {
+    workflows: [...found],
+    model: modelIn(exported['model'], file),
+    reconcile: reconcileIn(exported['reconcile'], file),
+  };
+}
+
+function reconcileIn(value: unknown, file: string): Reconcile | null {
+  if (value === undefined) return null;
+  if (typeof value === 'function') return value as Reconcile;
+  throw new Problem(`${at(file, 'reconcile')}: the export reconcile is no function.`, EXIT.usage);
 }
 
 /** An object of that name is meant as one; a text (a model's name) is somebody's own constant. */

@@ -1,4 +1,5 @@
 /** One opened store: all that is durable but the large blobs. */
+import type { EvidenceStore } from './evidence-store.ts';
 import type { JobStore } from './job-store.ts';
 import type { KeyStore } from './key-store.ts';
 import type { Ledger } from './ledger.ts';
@@ -10,6 +11,8 @@ export interface Store {
   jobs: JobStore;
   /** Calls to models, and what they cost. */
   ledger: Ledger;
+  /** Which evidence has had its time. */
+  evidence: EvidenceStore;
   keys: KeyStore;
   uploads: UploadStore;
   /** Releases what is held; verbs called later reject. */

@@ -7,6 +7,7 @@ import { acceptingCases } from './store/accepting.ts';
 import { callingCases } from './store/calling.ts';
 import { claimingCases } from './store/claiming.ts';
 import { decidingCases } from './store/deciding.ts';
+import { evidenceCases } from './store/evidence.ts';
 import { Fixture } from './store/fixture.ts';
 import type { Case, Cases, OpenedStore } from './store/fixture.ts';
 import { passingTimeCases } from './store/passing-time.ts';
@@ -32,6 +33,7 @@ const ROOMS: Readonly<Record<string, Cases>> = {
   reading: readingCases,
   calling: callingCases,
   spending: spendingCases,
+  evidence: evidenceCases,
 };
 
 /** @param open opens an empty store for one case */

@@ -240,6 +240,11 @@ describe('on the store itself, without a server', () => {
       keys: { name: string }[];
     };
     expect(both.keys.map(({ name }) => name)).toEqual(expect.arrayContaining(['ci', 'laptop']));
+    await command(['keys', 'create', 'reader', '--scope', 'jobs', '--scope', 'evidence']);
+    expect((await command(['keys', 'list'])).stdout).toMatch(/^\S+ +reader +jobs, evidence +\S+Z$/m);
+    const unknown = await command(['keys', 'create', 'x', '--scope', 'all']);
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain('It takes one of jobs, evidence, spending, admin.');
     expect((await command(['keys', 'create', 'a', '--name', 'b'])).code).toBe(2);
   });
 

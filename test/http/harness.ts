@@ -75,17 +75,24 @@ export interface Api {
 }
 
 export interface ApiOptions extends Partial<Omit<AppOptions, 'engine' | 'log'>> {
+  /** Besides those that every test has. */
+  workflows?: WorkflowDefinition[];
   settings?: Partial<EngineSettings>;
   /** Changes the engine that the surface sees. */
   wrap?: (engine: EngineApi) => EngineApi;
 }
 
-export async function openApi({ settings = {}, wrap, ...app }: ApiOptions = {}): Promise<Api> {
+export async function openApi({
+  workflows = [],
+  settings = {},
+  wrap,
+  ...app
+}: ApiOptions = {}): Promise<Api> {
   const dataDir = mkdtempSync(join(tmpdir(), 'claimcheck-http-'));
   const log: LogLine[] = [];
   const parts = await openParts({
     dataDir,
-    workflows: [echo, picky, endless],
+    workflows: [echo, picky, endless, ...workflows],
     model: null,
     telemetry: { log: collector([], 'off'), moved: () => {} },
     bootstrapKey: KEY,

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 const TABLE = routes();
-const KEYED = TABLE.filter(({ open }) => !open);
+const KEYED = TABLE.filter(({ scope }) => scope !== null);
 const address = (path: string) => path.replace(':id', 'job_1').replace(':name', 'a.txt');
 
 function send(path: string, init: RequestInit = {}): Promise<Response> {
@@ -156,6 +156,41 @@ describe('keys over the API', () => {
     expect(JSON.stringify(api.log)).not.toContain(key);
   });
 
+  it('are good for everything, or for what was asked for; who made and revoked them is in the log', async () => {
+    const made = await api.ask('/keys', { json: { name: 'reader', scopes: ['jobs', 'evidence'] } });
+    const { id, scopes } = (await made.json()) as { id: string; scopes: string[] };
+    expect(scopes).toEqual(['jobs', 'evidence']);
+    await api.ask(`/keys/${id}`, { method: 'DELETE' });
+    const audited = api.log.filter(({ fields }) => fields['audit'] === true && fields['key_id'] === id);
+    expect(audited.map(({ fields, message }) => [message, fields['key']])).toEqual([
+      ['a key was made', 'key:bootstrap'],
+      ['a key was revoked', 'key:bootstrap'],
+    ]);
+    for (const wrong of [[], ['everything'], 'jobs']) {
+      const refused = await api.ask('/keys', { json: { name: 'x', scopes: wrong } });
+      expect((await problemOf(refused)).errors[0]?.path).toMatch(/^\/scopes/);
+    }
+  });
+
+  it.each(['jobs', 'evidence', 'spending', 'admin'] as const)(
+    'one with the scope %s is refused with 403 wherever another is needed, before anything is read',
+    async (scope) => {
+      const { key, view } = await api.parts.engine.createKey(CALLER, scope, [scope]);
+      const before = await (await api.ask('/keys')).text();
+      for (const endpoint of KEYED) {
+        const init = withKey({ method: endpoint.method.toUpperCase() }, key);
+        const answer = await send(`${address(endpoint.path)}?unknown=1`, init);
+        const isPermitted = scope === 'admin' || endpoint.scope === scope;
+        expect([endpoint.path, answer.status]).toEqual([endpoint.path, isPermitted ? 400 : 403]);
+        if (!isPermitted) expect(await problemOf(answer)).toMatchObject({ code: 'forbidden', errors: [] });
+      }
+      expect(await (await api.ask('/keys')).text()).toBe(before);
+      const refusals = api.log.filter(({ fields }) => fields['key'] === `key:${view.id}` && fields['audit']);
+      const others = KEYED.filter((endpoint) => endpoint.scope !== scope);
+      expect(refusals).toHaveLength(scope === 'admin' ? 0 : others.length);
+    },
+  );
+
   it('need a name that can be shown', async () => {
     const answer = await api.ask('/keys', { json: { name: 'a\u001b[31m' } });
     expect(await problemOf(answer)).toMatchObject({ status: 400, errors: [{ path: '/name' }] });
@@ -199,17 +234,17 @@ describe('the document', () => {
   it('gives each operation an id of its own, its path parameters, its answers and its problems', async () => {
     const document = await load();
     const ids = new Set<unknown>();
-    for (const { method, path, open, doc } of TABLE) {
+    for (const { method, path, scope, doc } of TABLE) {
       const operation = at(document, ['paths', path.replace(/:(\w+)/g, '{$1}'), method]) as Json;
       ids.add(operation['operationId']);
       const responses = Object.keys(operation['responses'] as Json);
       const problems = doc.problems.map((code) => String(PROBLEMS[code].status));
       expect(responses).toEqual(
-        expect.arrayContaining([...problems, ...(open ? [] : ['401']), '500', '503']),
+        expect.arrayContaining([...problems, ...(scope === null ? [] : ['401', '403']), '500', '503']),
       );
       const parameters = ((operation['parameters'] ?? []) as Json[]).filter((one) => one['in'] === 'path');
       expect(parameters.map((one) => `:${String(one['name'])}`)).toEqual(path.match(/:\w+/g) ?? []);
-      expect(operation['security']).toEqual(open ? [] : undefined);
+      expect(operation['security']).toEqual(scope === null ? [] : [{ bearer: [scope] }]);
     }
     expect(ids.size).toBe(TABLE.length);
     expect(document['security']).toEqual([{ bearer: [] }]);

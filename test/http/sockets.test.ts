@@ -247,7 +247,7 @@ describe('a request', () => {
     expect(answered(await say(options('Host: x\r\n')))).toEqual({ status: 401, code: 'unauthorized' });
     const heard = await say(options(HEAD));
     expect(heard).toMatch(/^HTTP\/1\.1 204 /);
-    expect(heard).toMatch(/^allow: GET, HEAD, POST, DELETE\r$/im);
+    expect(heard).toMatch(/^allow: GET, HEAD, POST, PUT, DELETE\r$/im);
   });
 
   it('of HTTP/1.0 needs no host', async () => {

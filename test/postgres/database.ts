@@ -90,11 +90,12 @@ function afterEach(store: Store, moved: () => Promise<unknown>): Store {
         };
       },
     });
-  const { jobs, ledger, keys, uploads } = store;
+  const { jobs, ledger, evidence, keys, uploads } = store;
   return {
     ...store,
     jobs: waiting(jobs),
     ledger: waiting(ledger),
+    evidence: waiting(evidence),
     keys: waiting(keys),
     uploads: waiting(uploads),
   };

@@ -1,17 +1,21 @@
 /** What a person says about a job: `replay` and `cancel`. */
 import { Command } from 'commander';
+import type { NanoUsd } from '../../domain/money.ts';
 import { deskCommand } from '../command.ts';
 import type { Context } from '../command.ts';
 import type { TicketJson } from '../desk.ts';
 import type { Io } from '../host.ts';
-import { instant, limitsOf, positiveNumber } from '../options.ts';
+import { amount, instant, limitsOf, positiveNumber } from '../options.ts';
 import type { LimitOptions } from '../options.ts';
+import { raiseAndReplay } from '../raising.ts';
 import { EXIT } from '../problem.ts';
 import { jsonText, plain } from '../text.ts';
 
 interface ReplayOptions extends LimitOptions {
   reason: string;
   decisionId?: string;
+  fromEvidence?: true;
+  raiseLimit?: NanoUsd;
   json?: true;
 }
 
@@ -25,14 +29,25 @@ export function replayCommand(context: Context): Command {
     .option('--max-attempts <n>', 'another number of attempts', positiveNumber)
     .option('--deadline-ms <ms>', 'another deadline, from now', positiveNumber)
     .option('--deadline-at <instant>', 'another deadline, as date and time', instant)
+    .option('--from-evidence', 'answer its calls to models with stored responses, and call no provider')
+    .option(
+      '--raise-limit <usd>',
+      'raise the spending limit that stopped it, whichever it was, to so many dollars',
+      amount,
+    )
     .option('--json', 'print JSON');
   return deskCommand<ReplayOptions>(
     command,
     context,
     async (desk, options, [id = '']) => {
-      const { reason, decisionId } = options;
-      const ticket = await desk.replay(id, { reason, decisionId, limits: limitsOf(options) });
-      return printTicket(ticket, 'is queued again', options.json === true, context.host.io);
+      const { reason, decisionId, fromEvidence, raiseLimit } = options;
+      const request = { reason, decisionId, limits: limitsOf(options), fromEvidence };
+      const { ticket, said } =
+        raiseLimit === undefined
+          ? { ticket: await desk.replay(id, request), said: null }
+          : await raiseAndReplay(desk, id, raiseLimit, request);
+      const done = said === null ? 'is queued again' : `is queued again. ${said.replace(/\.$/, '')}`;
+      return printTicket(ticket, done, options.json === true, context.host.io);
     },
     () => ({ makesStore: false, needsWorkflows: true, demo: false }),
   );

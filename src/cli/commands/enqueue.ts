@@ -1,10 +1,20 @@
 import { Command } from 'commander';
+import type { NanoUsd } from '../../domain/money.ts';
 import type { JobRequest } from '../../engine/api.ts';
 import { deskCommand } from '../command.ts';
 import type { Context } from '../command.ts';
 import type { Desk } from '../desk.ts';
 import type { Io } from '../host.ts';
-import { instant, limitsOf, openUpload, pair, positiveNumber, readInput, wholeNumber } from '../options.ts';
+import {
+  amount,
+  instant,
+  limitsOf,
+  openUpload,
+  pair,
+  positiveNumber,
+  readInput,
+  wholeNumber,
+} from '../options.ts';
 import type { LimitOptions } from '../options.ts';
 import { EXIT, Problem } from '../problem.ts';
 import { jsonText, plain } from '../text.ts';
@@ -18,6 +28,7 @@ interface EnqueueOptions extends LimitOptions {
   label?: Record<string, string>;
   runAt?: number;
   priority?: number;
+  spendingLimit?: NanoUsd;
   idempotencyKey?: string;
   wait?: true;
   demo?: true;
@@ -37,6 +48,7 @@ export function enqueueCommand(context: Context): Command {
     .option('--timeout-ms <ms>', 'limit of one attempt', positiveNumber)
     .option('--max-attempts <n>', 'attempts at most', positiveNumber)
     .option('--deadline-ms <ms>', 'when the answer stops being useful, from now', positiveNumber)
+    .option('--spending-limit <usd>', 'dollars that all its calls to models may cost together', amount)
     .option('--run-at <instant>', 'not before this date and time', instant)
     .option('--priority <n>', '-100 to 100, higher first', wholeNumber)
     .option('--idempotency-key <key>', 'the same key and request give the same job')
@@ -78,6 +90,7 @@ async function requestOf(desk: Desk, workflow: string, options: EnqueueOptions, 
     input,
     inputRef,
     limits: limitsOf(options),
+    spendingLimit: options.spendingLimit,
     runAt: options.runAt,
     priority: options.priority,
     labels: options.label,

@@ -1,8 +1,11 @@
 import { Command } from 'commander';
+import { SCOPES } from '../../domain/scopes.ts';
+import type { Scope } from '../../domain/scopes.ts';
 import { deskCommand } from '../command.ts';
 import type { Context } from '../command.ts';
 import type { KeyJson } from '../desk.ts';
 import type { Host } from '../host.ts';
+import { scopes } from '../options.ts';
 import { EXIT, Problem } from '../problem.ts';
 import { columns, jsonText, palette, plain } from '../text.ts';
 
@@ -20,16 +23,21 @@ function createCommand(context: Context): Command {
     .description('Make a key. It is printed this once; only a digest of it is kept.')
     .argument('[name]', 'what it is for')
     .option('--name <name>', 'the same as an option')
+    .option(
+      '-s, --scope <scope>',
+      `what it may do: ${SCOPES.join(', ')}; may be repeated; admin by default`,
+      scopes,
+    )
     .option('--json', 'print JSON');
-  return deskCommand<{ name?: string; json?: true }>(
+  return deskCommand<{ name?: string; scope?: Scope[]; json?: true }>(
     command,
     context,
-    async (desk, { name: option, json }, [argument]) => {
+    async (desk, { name: option, scope, json }, [argument]) => {
       if (option !== undefined && argument !== undefined) {
         throw new Problem('Give the name once: as the argument or as --name.', EXIT.usage);
       }
       const name = argument ?? option ?? 'unnamed';
-      const created = await desk.createKey(name);
+      const created = await desk.createKey(name, scope);
       io.out(json === true ? `${jsonText(created, 0)}\n` : `${plain(created.key)}\n`);
       if (json !== true && io.isTerminal) io.err('Keep it now: it is not shown again.\n');
       return EXIT.ok;
@@ -73,10 +81,11 @@ function idOf(given: string): string {
 function printKeys(keys: readonly KeyJson[], { io, command }: Host): void {
   if (keys.length === 0) return io.err(`No keys yet: ${command} keys create\n`);
   const { dim } = palette(io.hasColour);
-  const header = ['ID', 'NAME', 'MADE', 'REVOKED'].map((text) => ({ text, style: dim }));
+  const header = ['ID', 'NAME', 'SCOPES', 'MADE', 'REVOKED'].map((text) => ({ text, style: dim }));
   const rows = keys.map((key) => [
     { text: key.id },
     { text: key.name },
+    { text: key.scopes.join(', ') },
     { text: key.created_at },
     { text: key.revoked_at ?? '' },
   ]);

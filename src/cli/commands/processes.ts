@@ -5,8 +5,8 @@ import type { Context } from '../command.ts';
 import { EXIT } from '../problem.ts';
 import { jsonText, plain } from '../text.ts';
 
-const SERVE_GROUPS = ['api', 'store', 'worker', 'limits', 'log', 'faults'];
-const WORK_GROUPS = ['store', 'worker', 'limits', 'log', 'faults'];
+const SERVE_GROUPS = ['api', 'store', 'worker', 'limits', 'money', 'log', 'faults'];
+const WORK_GROUPS = ['store', 'worker', 'limits', 'money', 'log', 'faults'];
 const STORE_GROUPS = ['store'];
 
 export function serveCommand({ host, finish }: Context): Command {

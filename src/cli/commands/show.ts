@@ -4,6 +4,8 @@ import { Command } from 'commander';
 import { lasted } from '../../domain/answers.ts';
 import { inert } from '../../domain/inert.ts';
 import type { ErrorJson, EventJson, RecordJson } from '../../domain/view.ts';
+import { stoppedBy } from '../../domain/money-rules.ts';
+import { callLines } from '../call-lines.ts';
 import { deskCommand } from '../command.ts';
 import type { Context } from '../command.ts';
 import { exportJob } from '../exporting.ts';
@@ -96,6 +98,7 @@ function page(record: RecordJson, { io, command }: Host): string[] {
     ...answerLines(record, io, colours),
     ...section('Labels', columns(labelRows(record, colours), '  '), colours),
     ...section('Errors', errorLines(record.errors, colours), colours),
+    ...section('Calls', callLines(record.calls ?? [], colours), colours),
     ...section(
       'History',
       columns(
@@ -171,13 +174,16 @@ function eventRow(event: EventJson, colours: Palette): Cell[] {
 /** The commands that a reader most likely wants next. */
 function nextSteps(record: RecordJson): string[] {
   const id = record.job_id;
+  const raise = stoppedBy(record.errors.at(-1)?.rule) === null ? '' : '--raise-limit USD ';
+  const isInDoubt = record.calls?.some(({ billing }) => billing === 'unknown') === true;
+  const doubts = isInDoubt ? [`resolve ${id}`] : [];
   switch (record.status) {
     case 'queued':
     case 'running':
       return [`watch ${id}`];
     case 'completed':
-      return [`show ${id} --artifact`, `show ${id} --out ./${id}`];
+      return [`show ${id} --artifact`, `show ${id} --out ./${id}`, ...doubts];
     case 'dead_letter':
-      return [`show ${id} --out ./${id}`, `replay ${id} --reason "..."`];
+      return [`show ${id} --out ./${id}`, `replay ${id} ${raise}--reason "..."`, ...doubts];
   }
 }

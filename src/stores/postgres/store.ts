@@ -18,6 +18,7 @@ import { enqueueVerb, Intake } from './enqueue.ts';
 import { isOutsideTransaction } from './errors.ts';
 import { keyStore } from './keys.ts';
 import { Lanes } from './lanes.ts';
+import { evidenceStore } from './evidence.ts';
 import { ledgerOf } from './ledger.ts';
 import { listVerb } from './list.ts';
 import { listen } from './listener.ts';
@@ -93,10 +94,11 @@ function assemble(connection: Connection, { rules }: PostgresStoreOptions): Stor
   return { connection, lanes, moves, marks, held: new Held(), rules };
 }
 
-function verbs(context: StoreContext): Pick<Store, 'jobs' | 'ledger' | 'keys' | 'uploads'> {
+function verbs(context: StoreContext): Pick<Store, 'jobs' | 'ledger' | 'evidence' | 'keys' | 'uploads'> {
   return {
     jobs: jobStore(context),
     ledger: ledgerOf(context),
+    evidence: evidenceStore(context),
     keys: keyStore(context),
     uploads: uploadStore(context),
   };

@@ -17,6 +17,7 @@ import { enqueueVerb } from './enqueue.ts';
 import { openFile, prepareFile, requireDurable } from './file.ts';
 import { keyStore } from './keys.ts';
 import { Lanes } from './lanes.ts';
+import { evidenceStore } from './evidence.ts';
 import { ledgerOf } from './ledger.ts';
 import { listVerb } from './list.ts';
 import { Moves } from './moves.ts';
@@ -78,6 +79,7 @@ function assemble(connection: Connection, path: string, options: SqliteStoreOpti
     description: `sqlite ${path}`,
     jobs: jobStore(context),
     ledger: ledgerOf(context),
+    evidence: evidenceStore(context),
     keys: keyStore(context),
     uploads: uploadStore(context),
     close: () => connection.close(),
