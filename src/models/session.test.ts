@@ -1,6 +1,7 @@
 /** The models' room by itself: real SDK functions and a model in memory, before a desk that writes down what it is told. */
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { APICallError, generateText, streamText, tool } from 'ai';
+import type { ToolSet } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AttemptEndedError } from '../engine/ending.ts';
@@ -15,6 +16,7 @@ type Part = LanguageModelV3StreamPart;
 const NONE = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0, text: 1, reasoning: 0 };
 const USAGE: Answer['usage'] = { inputTokens: NONE, outputTokens: NONE };
 const STOP: Part = { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage: USAGE };
+const LENGTH: Part = { type: 'finish', finishReason: { unified: 'length', raw: 'length' }, usage: USAGE };
 const START: Part[] = [
   { type: 'stream-start', warnings: [] },
   { type: 'text-start', id: '0' },
@@ -45,8 +47,7 @@ function streaming(...parts: (Part | (() => Promise<void>))[]): LanguageModel {
 }
 
 function plainModel(): LanguageModel {
-  const { specificationVersion, provider, modelId, supportedUrls, doGenerate, doStream } = fakeModel();
-  return { specificationVersion, provider, modelId, supportedUrls, doGenerate, doStream };
+  return { ...fakeModel() };
 }
 
 interface Told {
@@ -104,7 +105,8 @@ describe('a call', () => {
   it('is opened with hashes, and nothing of its prompt; equal requests have equal ones', async () => {
     const { desk, told } = deskOf();
     const model = sessionOf(fakeModel(), desk).model();
-    const tools = { look: tool({ inputSchema: z.object({}), description: 'a secret' }) };
+    const look = tool({ inputSchema: z.object({}), description: 'a secret' });
+    const tools = { look } as unknown as ToolSet; // the SDK's types do without exact optional properties
     await generateText({ model, prompt: 'a secret', temperature: 0.5, tools });
     await generateText({
       model,
@@ -227,11 +229,7 @@ describe('a stream', () => {
       [...START, { type: 'error', error: { type: 'overloaded_error' } }],
       'models-v1/overloaded',
     ],
-    [
-      'is cut off at its length',
-      [...START, delta('{}'), { ...STOP, finishReason: { unified: 'length', raw: 'length' } } as Part],
-      'models-v1/finish_length',
-    ],
+    ['is cut off at its length', [...START, delta('{}'), LENGTH], 'models-v1/finish_length'],
     ['is whole', [...START, delta('a'), STOP], null],
   ])('that %s is told so to the session, and shows no end but a good one', async (_, parts, rule) => {
     const { desk, told } = deskOf();
@@ -315,8 +313,15 @@ describe('an answer that is stored', () => {
     expect(parts.map(({ type }) => type)).toEqual([
       'stream-start',
       'response-metadata',
-      ...['reasoning-start', 'reasoning-delta', 'reasoning-end', 'text-start', 'text-delta', 'text-end'],
-      ...['file', 'tool-call', 'finish'],
+      'reasoning-start',
+      'reasoning-delta',
+      'reasoning-end',
+      'text-start',
+      'text-delta',
+      'text-end',
+      'file',
+      'tool-call',
+      'finish',
     ]);
     expect(again.told).toMatchObject({ ends: [], partials: ['a picture'] });
   });
