@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isErrorCode } from './failures.ts';
@@ -123,7 +124,9 @@ const CASES: Readonly<Record<RuleId, readonly Case[]>> = {
 };
 
 describe('each rule of the table', () => {
-  const all = RULES.flatMap(({ id }) => CASES[id].map(([seen, code]) => ({ id, code, seen })));
+  const all = Object.entries(CASES).flatMap(([id, cases]) =>
+    cases.map(([seen, code]) => ({ id: id as RuleId, code, seen })),
+  );
 
   test.each(all)('$id gives $code to $seen', ({ id, code, seen }) => {
     const before = id === 'broken_json_again' ? AGAIN : FIRST;
@@ -131,9 +134,19 @@ describe('each rule of the table', () => {
   });
 
   test('has a name of its own, and they stand in the order in which they are to be read', () => {
-    expect(new Set(RULES.map(({ id }) => id)).size).toBe(RULES.length);
+    expect(RULES.map(({ id }) => id).toSorted()).toEqual(Object.keys(CASES).toSorted());
     const groups = RULES.map(({ group }) => group).filter((group, index, list) => group !== list[index - 1]);
     expect(groups).toEqual(['signal', 'timeout', 'finish', 'malformed', 'permanent', 'transient', 'rest']);
+  });
+
+  test('has its line in docs/outcomes.md, with its code, in the order of the table', () => {
+    const page = readFileSync(new URL('../../docs/outcomes.md', import.meta.url), 'utf8');
+    const rows = Array.from(page.matchAll(/^\| (`[^|]*) \| (`[^|]*) \|/gm));
+    const told = rows.flatMap(([, rules, codes]) => {
+      const [ids = [], given = []] = [rules, codes].map((cell) => cell?.match(/\w+/g) ?? []);
+      return ids.map((id, index) => `${id} ${given[index] ?? given[0]}`);
+    });
+    expect(told).toEqual(RULES.map(({ id, code }) => `${id} ${code}`));
   });
 
   test('is named with the version of its table', () => {

@@ -26,10 +26,10 @@ export interface Judgement {
 
 /** Why the attempt's own signal fired. `revoked`: cancelled, or settled from outside. */
 export const SIGNAL_REASONS = ['timeout', 'deadline_exceeded', 'revoked', 'lease_lost', 'shutdown'] as const;
-export type SignalReason = (typeof SIGNAL_REASONS)[number];
+type SignalReason = (typeof SIGNAL_REASONS)[number];
 
 /** What only the sentence of an error tells: `never_fits` is a request larger than a whole minute's allowance. */
-export type Said = 'out_of_money' | 'too_long' | 'never_fits';
+export type Said = 'out_of_money' | 'too_long' | 'never_fits' | 'filtered';
 
 /** What a provider said of a failure: names and numbers only. */
 export interface ProviderError {
@@ -90,6 +90,7 @@ interface Rule {
 const QUOTA = words(
   'insufficient_quota billing_hard_limit_reached billing_not_active billing_error credit_balance_too_low',
   'insufficient_balance insufficient_credits insufficient_funds payment_required exceeded_current_quota_error',
+  'enforced_spend_limit_reached spend_limit_reached',
 );
 const TOO_LONG = words(
   'context_length_exceeded context_window_exceeded string_above_max_length request_too_large',
@@ -155,7 +156,7 @@ export const RULES = [
     'invalid_request',
     said((error) => error.said === 'never_fits'),
   ),
-  rule('content_policy', 'permanent', 'refused', said(speaksOf(POLICY))),
+  rule('content_policy', 'permanent', 'refused', said(isAgainstPolicy)),
   rule('unauthorized', 'permanent', 'invalid_request', said(answered(401))),
   rule('forbidden', 'permanent', 'invalid_request', said(answered(403))),
   rule('not_found', 'permanent', 'invalid_request', said(answered(404))),
@@ -271,10 +272,22 @@ function speaksOf(...known: ReadonlySet<string>[]) {
     [errorCode, errorType].some((word) => word !== null && known.some((set) => set.has(word.toLowerCase())));
 }
 
-const saysItPasses = speaksOf(RATE, OVERLOADED, SERVER);
+/** The code says more than the type: `invalid_prompt` is no `server_error`, whatever type it comes with. */
+function saysItPasses(error: ProviderError): boolean {
+  const type = hasPermanentForm(error.errorCode) ? null : error.errorType;
+  return speaksOf(RATE, OVERLOADED, SERVER)({ ...error, errorType: type });
+}
+
+function hasPermanentForm(word: string | null): boolean {
+  return PERMANENT_FORM.test(word?.toLowerCase() ?? '');
+}
 
 function isOutOfMoney(error: ProviderError): boolean {
   return error.status === 402 || error.said === 'out_of_money' || speaksOf(QUOTA)(error);
+}
+
+function isAgainstPolicy(error: ProviderError): boolean {
+  return error.said === 'filtered' || speaksOf(POLICY)(error);
 }
 
 /** A 429 that speaks of tokens speaks of how many a minute may have. */
@@ -298,8 +311,7 @@ function isOtherRejection(error: ProviderError): boolean {
 function isRejectedInWords(error: ProviderError): boolean {
   const { status, errorType, errorCode } = error;
   if ((status !== null && status !== 500) || saysItPasses(error)) return false;
-  const form = [errorCode, errorType].some((word) => PERMANENT_FORM.test(word?.toLowerCase() ?? ''));
-  return form || speaksOf(PERMANENT)(error);
+  return [errorCode, errorType].some(hasPermanentForm) || speaksOf(PERMANENT)(error);
 }
 
 function isRateLimited(error: ProviderError): boolean {

@@ -9,7 +9,7 @@ function issuesOf(file: unknown): string[] {
   return (parsePriceFile(JSON.stringify(file)).issues ?? []).map(({ path, message }) => `${path} ${message}`);
 }
 
-function with_(changes: object): object {
+function gpt(changes: object): object {
   return { prices: [{ ...GPT, ...changes }] };
 }
 
@@ -37,30 +37,30 @@ describe('a mistake is told with its place', () => {
     [{}, ['/prices must be a list of prices']],
     [{ price: [], prices: [] }, ['/price is not known here; did you mean prices?']],
     [{ prices: [7] }, ['/prices/0 must be an object']],
-    [with_({ model: 'gpt-5' }), ['/prices/0/model must be a provider and a model, as "openai/gpt-5"']],
-    [with_({ from: '2026-02-30' }), ['/prices/0/from must be a day (UTC), as "2026-01-31"']],
-    [with_({ from: '2026-1-1' }), ['/prices/0/from must be a day (UTC), as "2026-01-31"']],
-    [with_({ usd_per_million: undefined }), ['/prices/0/usd_per_million is missing']],
+    [gpt({ model: 'gpt-5' }), ['/prices/0/model must be a provider and a model, as "openai/gpt-5"']],
+    [gpt({ from: '2026-02-30' }), ['/prices/0/from must be a day (UTC), as "2026-01-31"']],
+    [gpt({ from: '2026-1-1' }), ['/prices/0/from must be a day (UTC), as "2026-01-31"']],
+    [gpt({ usd_per_million: undefined }), ['/prices/0/usd_per_million is missing']],
     [
-      with_({ usd_per_million: { input: 1, ouput: 2 } }),
+      gpt({ usd_per_million: { input: 1, ouput: 2 } }),
       [
         '/prices/0/usd_per_million/ouput is not known here; did you mean output?',
         '/prices/0/usd_per_million/output is missing',
       ],
     ],
     [
-      with_({ usd_per_million: { ...RATES, input: -1, output: '10' } }),
+      gpt({ usd_per_million: { ...RATES, input: -1, output: '10' } }),
       [
         '/prices/0/usd_per_million/input must be a number of dollars from 0 to 1000000, with at most 9 decimals',
         '/prices/0/usd_per_million/output must be a number of dollars from 0 to 1000000, with at most 9 decimals',
       ],
     ],
     [
-      with_({ max_output_tokens: 0 }),
+      gpt({ max_output_tokens: 0 }),
       ['/prices/0/max_output_tokens must be a whole number of tokens from 1 on'],
     ],
     [
-      with_({ 'a/b~': 1 }),
+      gpt({ 'a/b~': 1 }),
       ['/prices/0/a~1b~0 is not known here; it may have model, from, usd_per_million, max_output_tokens'],
     ],
     [

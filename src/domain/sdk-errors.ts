@@ -3,7 +3,7 @@
  * `isInstance` knows them, so that an error of any copy of the SDK is read, and this room needs none.
  *
  * An `APICallError` carries the prompt, the answer, every header, and whatever a provider quotes of a key. Only what is named
- * here leaves it: statuses, error types and codes that look like names, a wait, and which of three known sentences it says.
+ * here leaves it: statuses, error types and codes that look like names, a wait, and which of four known sentences it says.
  */
 import type { FinishReason, ProviderError, Said, Seen } from './model-outcome.ts';
 import { isLastingFault, isPassingFault } from './network-faults.ts';
@@ -146,9 +146,13 @@ function seenOfCallError(thrown: unknown, nowMs: number | null): Seen {
   if (isObject(read(thrown, 'responseBody')) && isFailedBody(body))
     return { type: 'failed_body', ...providerError(null, body, retryAfterMs) };
   if (status === null) return seenOfNoAnswer(thrown);
+  // The first chunk of a stream of Anthropic's, where it could not be read: the SDK's own error takes the place of the frame.
+  if (UNREAD.includes(read(body, 'name'))) return { type: 'broken_json' };
   if (status >= 200 && status < 300) return seenOfUnread(thrown, body, retryAfterMs);
   return { type: 'http', ...providerError(status, body, retryAfterMs) };
 }
+
+const UNREAD: readonly unknown[] = ['AI_JSONParseError', 'AI_TypeValidationError'];
 
 function seenOfNoAnswer(thrown: unknown): Seen {
   return causedBy(thrown, isTimeout) ? { type: 'timeout' } : { type: 'network', faultCode: faultOf(thrown) };
@@ -168,12 +172,15 @@ function gatewayError(thrown: unknown, nowMs: number | null): ProviderError {
   return providerError(statusOf(read(thrown, 'statusCode')), error, retryAfterMs);
 }
 
-/** The body as the SDK parsed it, or as it can be parsed. */
+/** The body as it came; what the SDK parsed of it lacks the fields that the SDK does not know. */
 function bodyOf(thrown: unknown): unknown {
-  const data = read(thrown, 'data');
-  if (isObject(data)) return data;
   const body = read(thrown, 'responseBody');
-  if (typeof body !== 'string' || body.length > BODY_LIMIT) return body;
+  const parsed = typeof body === 'string' ? parsedBody(body) : body;
+  return isObject(parsed) ? parsed : read(thrown, 'data');
+}
+
+function parsedBody(body: string): unknown {
+  if (body.length > BODY_LIMIT) return null;
   try {
     return JSON.parse(body) as unknown;
   } catch {
@@ -200,7 +207,7 @@ export function providerError(
   retryAfterMs: number | null,
 ): ProviderError {
   const error = errorIn(body);
-  const errorCode = nameOrNumber(read(error, 'code'));
+  const errorCode = nameOrNumber(read(error, 'code')) ?? nameOf(readIn(error, 'details', 'error_code'));
   return {
     status: status ?? statusOf(Number(errorCode ?? Number.NaN)),
     errorType: nameOf(read(error, 'type')) ?? nameOf(read(error, 'status')),
@@ -223,6 +230,7 @@ function messageIn(error: unknown): string {
 
 const SAYINGS: readonly (readonly [Said, RegExp])[] = [
   ['never_fits', /^request too large for /i],
+  ['filtered', /content (filtering|filter|management) policy/i],
   [
     'out_of_money',
     /credit balance is too low|insufficient (credit|balance|fund)|reached your specified api usage limit|billing (hard )?limit/i,
@@ -233,7 +241,7 @@ const SAYINGS: readonly (readonly [Said, RegExp])[] = [
   ],
 ];
 
-/** Anthropic tells an empty account and a long prompt by the same type as any mistake; its sentence is all there is. */
+/** Anthropic tells an empty account, a filter and a long prompt by the same type as any mistake; its sentence is all there is. */
 function saidIn(message: string): Said | null {
   const start = message.slice(0, 2000);
   return SAYINGS.find(([, pattern]) => pattern.test(start))?.[0] ?? null;
@@ -263,7 +271,7 @@ function isObject(value: unknown): boolean {
 // --- headers ---------------------------------------------------------------------------------------
 
 /** The wait that an answer's headers ask for; null where they ask for none. Names are in lower case. */
-export function retryAfterOf(headers: unknown, nowMs: number | null): number | null {
+function retryAfterOf(headers: unknown, nowMs: number | null): number | null {
   const inMs = parseRetryAfterMs(readText(headers, 'retry-after-ms') ?? '');
   if (inMs !== null) return inMs;
   // The date was written by the clock that wrote `date`, whatever ours says.

@@ -2,7 +2,7 @@
 import { pointer } from './json.ts';
 import type { ValidationIssue } from './record.ts';
 import { isSdkErrorNamed } from './sdk-errors.ts';
-import { items, read, readIn, readText, show, withCauses } from './untrusted.ts';
+import { framesOf, items, read, readIn, readText, show, withCauses } from './untrusted.ts';
 
 const CAUSES_LIMIT = 6;
 const ISSUES_LIMIT = 50;
@@ -63,16 +63,4 @@ export function namedOnly(thrown: unknown): string {
   const status = read(thrown, 'statusCode');
   if (typeof status === 'number') said.push(`HTTP ${status}`);
   return [said.join(', '), ...framesOf(thrown)].join('\n');
-}
-
-/** The lines of the stack below the message, which has lines of its own. */
-function framesOf(thrown: unknown): string[] {
-  const stack = readText(thrown, 'stack') ?? '';
-  const message = readText(thrown, 'message') ?? '';
-  const at = stack.indexOf(message);
-  if (at === -1) return [];
-  return stack
-    .slice(at + message.length)
-    .split('\n')
-    .filter((line) => /^ +at /.test(line));
 }

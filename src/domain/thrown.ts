@@ -4,6 +4,7 @@
  */
 import { isErrorCode, type ErrorCode } from './failures.ts';
 import { callsBefore, judge } from './model-outcome.ts';
+import type { Seen } from './model-outcome.ts';
 import { isPassingFault } from './network-faults.ts';
 import type { ValidationIssue } from './record.ts';
 import { innerOf, isSdkError, seenOfSdkError } from './sdk-errors.ts';
@@ -132,12 +133,17 @@ function isOurs(thrown: unknown): boolean {
 function ofSdk(thrown: unknown, text: string): Thrown {
   const inner = innerOf(thrown);
   if (isOurs(inner)) return branded(inner, text);
-  const judgement = judge(seenOfSdkError(thrown, null) ?? { type: 'other' }, callsBefore([]));
+  const seen: Seen = seenOfSdkError(thrown, null) ?? { type: 'other' };
+  const judgement = judge(seen, callsBefore([]));
   if (judgement === null) return { code: 'workflow_error', text };
+  // Of a call that failed there is no output, only what a provider said.
+  const isOfOutput = seen.type === 'malformed' || seen.type === 'finish';
+  return { ...judgement, text, ...(isOfOutput ? outputOf(thrown) : {}) };
+}
+
+function outputOf(thrown: unknown): Pick<Thrown, 'raw' | 'issues'> {
   const { raw, issues } = sdkOutputOf(thrown);
   return {
-    ...judgement,
-    text,
     ...(raw === undefined ? {} : { raw }),
     ...(issues === undefined ? {} : { issues: boundedIssues(issues) }),
   };

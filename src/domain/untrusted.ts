@@ -49,6 +49,18 @@ export function withCauses(thrown: unknown, limit: number): unknown[] {
   return found;
 }
 
+/** The lines of an error's stack below its message, which may have lines that look like them. */
+export function framesOf(thrown: unknown): string[] {
+  const stack = readText(thrown, 'stack') ?? '';
+  const message = readText(thrown, 'message') ?? '';
+  const at = stack.indexOf(message);
+  if (at === -1) return [];
+  return stack
+    .slice(at + message.length)
+    .split('\n')
+    .filter((line) => /^ +at /.test(line));
+}
+
 /** At most `limit` UTF-16 units, well formed, without control characters but tab and line feed. */
 export function bounded(text: string, limit: number): string {
   const cut = text.length > limit ? `${text.slice(0, limit - 1)}…` : text;

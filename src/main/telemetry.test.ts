@@ -69,6 +69,13 @@ test('of an error, its kind, its code and its place are logged, and not what it 
   expect(read()[0]?.['stack']).toContain('telemetry.test');
 });
 
+test('a line of what an error says is not taken for its place', () => {
+  const { log, lines, read } = recording();
+  log.error({ error: new Error('a provider said:\n    at sesame') }, 'it failed');
+  expect(lines[0]).not.toContain('sesame');
+  expect(read()[0]?.['stack']).toContain('telemetry.test');
+});
+
 test('line breaks and terminal escapes in a value stay inside one escaped line', () => {
   const { log, lines, read } = recording();
   const nasty = 'a\nb\u001b[31m\u007f\u009b2J\u2028\u202e\u061c\u200e\u200f\ufeff\u{e0041}c';

@@ -4,6 +4,7 @@
  */
 import pino from 'pino';
 import { inert } from '../domain/inert.ts';
+import { framesOf } from '../domain/untrusted.ts';
 import type { Moved } from '../ports/job-store.ts';
 import type { Log, Telemetry } from '../ports/telemetry.ts';
 
@@ -109,8 +110,8 @@ function allowedField([key, value]: [string, unknown]): Fields {
 
 function errorFields(error: Error): Fields {
   // The types promise texts; whoever made the error need not have kept to them.
-  const { name, code, stack } = error as { name: unknown; code?: unknown; stack?: unknown };
-  const place = typeof stack === 'string' ? /^ {4}at .*$/m.exec(stack)?.[0].trim() : undefined;
+  const { name, code } = error as { name: unknown; code?: unknown };
+  const place = framesOf(error)[0]?.trim();
   return {
     error_name: typeof name === 'string' ? bounded(name) : 'Error',
     ...(typeof code === 'string' ? { error_code: bounded(code) } : {}),

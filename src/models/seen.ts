@@ -99,7 +99,9 @@ function wordOf(raw: string | undefined): string | null {
 /** The status and the provider's request id of a call that failed, where there were any. */
 export function factsOfError(error: unknown): { httpStatus: number | null; requestId: string | null } {
   const inner = read(error, 'lastError') ?? error;
-  const status = read(inner, 'statusCode');
+  // A body that was parsed came with a 200, whatever status the SDK makes up for the failure in it.
+  const wasParsed = typeof read(inner, 'responseBody') === 'object' && read(inner, 'responseBody') !== null;
+  const status = wasParsed ? 200 : read(inner, 'statusCode');
   return {
     httpStatus: typeof status === 'number' ? status : null,
     requestId: requestIdOf(read(inner, 'responseHeaders')),

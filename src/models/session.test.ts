@@ -165,7 +165,10 @@ describe('a call', () => {
         ),
     };
     const asked = generateText({ model: sessionOf(own, desk).model(), prompt: 'x' });
-    const error = await asked.catch((thrown: unknown) => thrown as Error & { cause: unknown });
+    const error = await asked.then(
+      () => new Error('it was answered'),
+      (thrown: unknown) => thrown as Error,
+    );
     expect(error).toMatchObject({ rule: 'models-v1/rate_limited', retryAfterMs: 7_000 });
     expect(`${error.message}${error.stack}${JSON.stringify(error)}${String(error.cause)}`).not.toContain(
       'secret',
