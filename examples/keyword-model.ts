@@ -1,17 +1,11 @@
-/** A model is any object with `generate`. This one needs no provider; put a client of yours in its place. */
-import type { Model } from 'claimcheck';
+/** A model that needs no provider, for the examples. Put one of the AI SDK's in its place: `openai('gpt-5')`. */
+import { fakeModel } from 'claimcheck/testing';
 
-export const keywordModel: Model = {
-  async generate({ prompt }, { signal }) {
-    signal.throwIfAborted();
+export const keywordModel = fakeModel({
+  mode: 'success',
+  text(prompt) {
     const team = /invoice|refund|paid/i.test(prompt) ? 'billing' : 'other';
     const urgency = /today|urgent/i.test(prompt) ? 'high' : 'normal';
-    return {
-      text: JSON.stringify({ team, urgency }),
-      finishReason: 'stop',
-      provider: 'example',
-      model: 'keywords',
-      usage: null,
-    };
+    return JSON.stringify({ team, urgency });
   },
-};
+});

@@ -3,7 +3,8 @@
  *
  *   CLAIMCHECK_WORKFLOWS=examples/workflows.ts npx claimcheck serve
  */
-import { defineWorkflow, InvalidInputError, MalformedOutputError } from 'claimcheck';
+import { generateText, Output } from 'ai';
+import { defineWorkflow, InvalidInputError } from 'claimcheck';
 import { z } from 'zod';
 
 const verdict = z.strictObject({
@@ -11,7 +12,7 @@ const verdict = z.strictObject({
   urgency: z.enum(['low', 'normal', 'high']),
 });
 
-/** What `model` is in the workflows below when the module is served. */
+/** What `model()` is in the workflows below when the module is served. */
 export { keywordModel as model } from './keyword-model.ts';
 
 /** Asks the model to which team a customer's message goes. */
@@ -21,21 +22,14 @@ export const triage = defineWorkflow({
   input: z.strictObject({ message: z.string().min(1).max(10_000) }),
   output: verdict,
   limits: { timeoutMs: 30_000, maxAttempts: 4 },
-  async run({ input, model, signal }) {
-    const { text } = await model.generate(
-      {
-        system: 'Which team does the message of a customer go to, and how urgent is it? Answer in JSON.',
-        prompt: input.message,
-        jsonSchema: z.toJSONSchema(verdict),
-      },
-      { signal },
-    );
-    try {
-      // What it parsed to is checked against `output` after `run`.
-      return JSON.parse(text) as z.infer<typeof verdict>;
-    } catch (cause) {
-      throw new MalformedOutputError('The answer is not JSON.', { raw: text, cause });
-    }
+  async run({ input, model }) {
+    const { output } = await generateText({
+      model: model(),
+      output: Output.object({ schema: verdict }),
+      system: 'Which team does the message of a customer go to, and how urgent is it?',
+      prompt: input.message,
+    });
+    return output;
   },
 });
 

@@ -22,7 +22,7 @@ export {
   RetryableError,
   SpendingLimitError,
 } from './domain/thrown.ts';
-export { AttemptEndedError } from './engine/attempt.ts';
+export { AttemptEndedError } from './engine/ending.ts';
 export type { JsonValue } from './domain/json.ts';
 export type { ErrorCode } from './domain/failures.ts';
 export type {
@@ -36,10 +36,10 @@ export type {
 export type { LimitPolicy, RequestedLimits } from './domain/policy.ts';
 export type { DoubtfulCall, Reconcile } from './engine/doubts.ts';
 export type { ModelPrice } from './main/prices.ts';
-export type { SpendingPolicy } from './domain/money.ts';
 export type { CallJson, SpendingJson } from './domain/call-view.ts';
 export type { Scope } from './domain/scopes.ts';
 export type { Status, ValidationIssue } from './domain/record.ts';
-export type { Model, ModelRequest, ModelResponse } from './ports/model.ts';
+export type { LanguageModel, ModelOptions, RecordedModels } from './ports/models.ts';
+export type { SpendingPolicy } from './domain/money.ts';
 export type { Log } from './ports/telemetry.ts';
 export type { Clock } from './ports/clock.ts';

@@ -5,7 +5,7 @@ import { sixCasesOn } from './testkit/six-cases.ts';
 import type { Case, SixCasesOptions } from './testkit/six-cases.ts';
 
 export { fakeModel } from './testkit/fake-model.ts';
-export type { FakeModel, FakeReply } from './testkit/fake-model.ts';
+export type { FakeModel, FakeReply, FakeRequest, FakeText } from './testkit/fake-model.ts';
 export { manualClock } from './testkit/manual-clock.ts';
 export type { ManualClock } from './testkit/manual-clock.ts';
 export type { ProviderCall } from './testkit/provider/calls.ts';

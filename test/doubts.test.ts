@@ -6,7 +6,6 @@ import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createDoubts } from '../src/engine/doubts.ts';
 import type { DoubtfulCall, Reconcile } from '../src/engine/doubts.ts';
-import { noModel } from '../src/engine/no-model.ts';
 import { openParts } from '../src/main/open.ts';
 import type { Log } from '../src/ports/telemetry.ts';
 import { manualClock } from '../src/testkit/manual-clock.ts';
@@ -24,7 +23,7 @@ async function open(reconcile: Reconcile) {
   const parts = await openParts({
     dataDir,
     workflows: [paid],
-    model: noModel,
+    model: null,
     telemetry: { log, moved: () => {} },
   });
   const clock = manualClock();

@@ -1,11 +1,13 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openClaimcheck } from 'claimcheck';
+import { generateText } from 'ai';
+import { defineWorkflow, openClaimcheck } from 'claimcheck';
 import { sixCases, startFakeProvider } from 'claimcheck/testing';
 import type { ProviderReply } from 'claimcheck/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { httpModel } from '../examples/http-model.ts';
+import { z } from 'zod';
+import { modelAt } from '../examples/base-url.ts';
 import { main } from '../examples/in-process.ts';
 import { createApp, openQueue } from '../examples/mount-in-hono.ts';
 import { triage, wordCount } from '../examples/workflows.ts';
@@ -74,42 +76,38 @@ describe('the six cases hold for the triage', () => {
   }
 });
 
-describe('the model over HTTP', () => {
-  async function generate(reply: ProviderReply) {
-    const provider = await startFakeProvider({ script: [reply] });
-    try {
-      const model = httpModel({ url: `${provider.url}/v1/chat/completions`, key: 'secret', model: 'm-1' });
-      const signal = AbortSignal.timeout(10_000);
-      return await model.generate({ system: 's', prompt: 'p' }, { signal }).catch((error: unknown) => error);
-    } finally {
-      expect(provider.calls).toHaveLength(1);
-      await provider.close();
-    }
-  }
-
-  test('gives back the text, why it ended and what it used', async () => {
-    expect(await generate({ reply: 'ok', text: '{}', usage: { input: 3, output: 5 } })).toMatchObject({
-      text: '{}',
-      finishReason: 'stop',
-      model: 'm-1',
-      usage: { inputTokens: 3, outputTokens: 5 },
-    });
-    expect(await generate({ reply: 'length_with_json' })).toMatchObject({ finishReason: 'length' });
-    expect(await generate({ reply: 'content_filter' })).toMatchObject({ finishReason: 'refused' });
+describe('a model with a base URL of its own', () => {
+  const ask = defineWorkflow({
+    name: 'ask',
+    version: '1',
+    input: z.strictObject({ url: z.string() }),
+    output: z.string(),
+    limits: { maxAttempts: 1 },
+    spending: { perCallUsd: 0.01 },
+    async run({ input, model }) {
+      const { text } = await generateText({ model: model(modelAt(`${input.url}/v1`, 'm-1')), prompt: 'p' });
+      return text;
+    },
   });
 
-  test.for<[string, ProviderReply, object]>([
-    [
-      'a rate limit',
-      { reply: 'rate_limited', retryAfter: 2 },
-      { code: 'upstream_unavailable', retryAfterMs: 2_000 },
-    ],
-    ['a server error', { reply: 'server_error' }, { code: 'upstream_unavailable' }],
-    ['a wrong key', { reply: 'unauthorized' }, { code: 'invalid_request' }],
-    ['an empty account', { reply: 'payment_required' }, { code: 'spending_limit' }],
-    ['a reset', { reply: 'connection_reset' }, { message: 'fetch failed' }],
-  ])('says what %s is', async ([, reply, error]) => {
-    expect(await generate(reply)).toMatchObject(error);
+  test.for<[string, ProviderReply, string]>([
+    ['an answer', { reply: 'ok', text: 'hello' }, 'completed'],
+    ['a rate limit', { reply: 'rate_limited' }, 'upstream_unavailable'],
+    ['a wrong key', { reply: 'unauthorized' }, 'invalid_request'],
+    ['an empty account', { reply: 'payment_required' }, 'spending_limit'],
+  ])('says what %s is', async ([, reply, ending]) => {
+    const provider = await startFakeProvider({ script: [reply] });
+    const queue = await openClaimcheck({ dataDir, workflows: [ask] });
+    try {
+      queue.worker().start();
+      const { job_id } = await queue.enqueue(ask, { url: provider.url });
+      const { status, error } = await queue.wait(job_id, { waitMs: 20_000 });
+      expect(error?.code ?? status).toBe(ending);
+      expect(provider.calls).toHaveLength(1);
+    } finally {
+      await queue.close();
+      await provider.close();
+    }
   });
 });
 

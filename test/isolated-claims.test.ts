@@ -1,7 +1,6 @@
 /** Which isolated jobs a worker claims, and when: here with processes that a test lets begin and end. */
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { noModel } from '../src/engine/no-model.ts';
 import type { EngineSettings } from '../src/engine/settings.ts';
 import { defineWorkflow } from '../src/index.ts';
 import { openParts } from '../src/main/open.ts';
@@ -62,7 +61,7 @@ async function open(isolation: Isolation, settings: Partial<EngineSettings> = {}
   const parts = await openParts({
     dataDir: await tempDir(),
     workflows: [apart, beside],
-    model: noModel,
+    model: null,
     makeIsolation: () => isolation,
     telemetry: createTelemetry({ level: 'silent', process: 'test' }),
     settings,

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { loadWorkflows } from '../src/main/workflow-module.ts';
-import type { Model, WorkflowDefinition } from '../src/index.ts';
+import type { LanguageModel, WorkflowDefinition } from '../src/index.ts';
 import { sixCases } from '../src/testing.ts';
 import { openTemp, tempDir } from './support/claimcheck.ts';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-async function workflowsOfReadme(): Promise<{ workflow: WorkflowDefinition; model: Model }> {
+async function workflowsOfReadme(): Promise<{ workflow: WorkflowDefinition; model: LanguageModel }> {
   const source = /```ts\n(\/\/ workflows\.ts\n.*?)```/s.exec(README)?.[1];
   if (source === undefined) throw new Error('the README shows no workflows.ts');
   const file = join(await tempDir(), 'workflows.ts');

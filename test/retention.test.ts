@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { noModel } from '../src/engine/no-model.ts';
 import { createApp } from '../src/http/app.ts';
 import { openParts } from '../src/main/open.ts';
 import type { Log } from '../src/ports/telemetry.ts';
@@ -24,7 +23,7 @@ async function open() {
   const parts = await openParts({
     dataDir,
     workflows: [paid],
-    model: noModel,
+    model: null,
     telemetry: { log, moved: () => {} },
     bootstrapKey: KEY,
     clock,

@@ -1,7 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineWorkflow } from '../src/index.ts';
-import { noModel } from '../src/engine/no-model.ts';
 import { openParts } from '../src/main/open.ts';
 import { createTelemetry } from '../src/main/telemetry.ts';
 import { gate, tempDir } from './support/claimcheck.ts';
@@ -18,7 +17,7 @@ it('a worker that stops while a claim is under way releases what the claim bring
   const parts = await openParts({
     dataDir: await tempDir(),
     workflows: [patient],
-    model: noModel,
+    model: null,
     telemetry: createTelemetry({ level: 'silent', process: 'test' }),
     settings: { shutdownMs: 50 },
   });

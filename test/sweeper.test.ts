@@ -1,7 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineWorkflow } from '../src/index.ts';
-import { noModel } from '../src/engine/no-model.ts';
 import { openParts } from '../src/main/open.ts';
 import { createTelemetry } from '../src/main/telemetry.ts';
 import { manualClock } from '../src/testkit/manual-clock.ts';
@@ -31,7 +30,7 @@ async function underWay() {
     openParts({
       dataDir,
       workflows: [endless],
-      model: noModel,
+      model: null,
       telemetry,
       clock,
       settings: { leaseMs: LEASE_MS },

@@ -2,7 +2,6 @@
 import { setMaxListeners } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { noModel } from '../src/engine/no-model.ts';
 import { LOOK_EVERY_MS } from '../src/engine/watch.ts';
 import { defineWorkflow } from '../src/index.ts';
 import { openParts } from '../src/main/open.ts';
@@ -24,7 +23,7 @@ async function twoProcesses() {
   const [dataDir, clock] = [await tempDir(), manualClock()];
   const open = async () => {
     const telemetry = createTelemetry({ level: 'silent', process: 'test' });
-    const parts = await openParts({ dataDir, workflows: [workflow], model: noModel, telemetry, clock });
+    const parts = await openParts({ dataDir, workflows: [workflow], model: null, telemetry, clock });
     onTestFinished(() => parts.close());
     return parts;
   };

@@ -18,7 +18,6 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineWorkflow } from '../engine/define.ts';
-import { noModel } from '../engine/no-model.ts';
 import { createApp } from '../http/app.ts';
 import { listen } from '../http/listen.ts';
 import type { Listening } from '../http/listen.ts';
@@ -53,7 +52,7 @@ const desks: Record<string, Desk> = {};
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'claimcheck-desk-'));
   const telemetry = createTelemetry({ level: 'silent', process: 'test' });
-  parts = await openParts({ dataDir: dir, workflows: [workflow], model: noModel, telemetry });
+  parts = await openParts({ dataDir: dir, workflows: [workflow], model: null, telemetry });
   const app = createApp({ engine: parts.engine, log: telemetry.log });
   server = await listen({ app, host: '127.0.0.1', port: 0 });
   const caller = { tenant: 'default', actor: 'local:test' };

@@ -41,6 +41,8 @@ export interface CallEnd {
   rule: string | null;
   /** HTTP status, where there was one. */
   httpStatus: number | null;
+  /** It failed before anything was sent, so nothing can have been billed; told once, and not kept. */
+  unsent?: boolean;
 }
 
 export interface ResponseRef {

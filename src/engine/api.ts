@@ -10,6 +10,7 @@ import type { ArtifactRef, Job, Status, StatusView, ValidationIssue } from '../d
 import type { ModelCall } from '../domain/model-call.ts';
 import type { NanoUsd } from '../domain/money.ts';
 import type { RequestedLimits } from '../domain/policy.ts';
+import type { LiveText } from './live-text.ts';
 
 /** Who asks: an API key or a person at the machine. */
 export interface Caller {
@@ -147,6 +148,8 @@ export interface EngineApi {
     options: { seq?: number | undefined; waitMs: number; signal: AbortSignal },
   ): Promise<Result<StatusView>>;
   job(caller: Caller, jobId: string): Promise<Result<Job>>;
+  /** What streamed answers of running attempts say so far, where this process hears of it. Whoever asks has read the job. */
+  liveText: LiveText;
   list(caller: Caller, query: ListQuery): Promise<Result<{ jobs: StatusView[]; next: string | null }>>;
 
   /** The main artifact where `name` is null. */

@@ -6,39 +6,40 @@
  * does not is settled without it after a grace; what it returns later goes nowhere, because its token is spent,
  * but it holds its slot until it returns. One that runs in a process of its own is ended with its grace.
  */
+import type { Failure } from '../domain/decide.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Isolation } from '../ports/isolation.ts';
-import type { ClaimedJob, InlineBlob } from '../ports/job-store.ts';
+import type { ClaimedJob, InlineBlob, JobStore } from '../ports/job-store.ts';
 import type { Log } from '../ports/telemetry.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { ModelSession, OpenModels } from '../ports/models.ts';
 import type { Reached } from './crash-points.ts';
 import type { KnownWorkflow } from './define.ts';
 import { createKeeper } from './durable.ts';
 import type { Keeper } from './durable.ts';
+import { AttemptEndedError } from './ending.ts';
+import type { Ending } from './ending.ts';
 import type { Patience } from './faults.ts';
+import { createModelDesk } from './model-desk.ts';
+import type { ModelDesk } from './model-desk.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Outcome, OutcomeDeps } from './outcome.ts';
+import type { Partials } from './partials.ts';
 import { runIsolated } from './run-isolated.ts';
 import { runWorkflow } from './run-workflow.ts';
 import type { Ran, RunDeps } from './run-workflow.ts';
 import type { Settle } from './settle.ts';
 import type { EngineSettings } from './settings.ts';
 
-/** Why a signal fired. `revoked`: cancelled, or settled from outside. */
-export type Ending = 'timeout' | 'deadline_exceeded' | 'revoked' | 'lease_lost' | 'shutdown';
-
-/** The reason of an attempt's signal. */
-export class AttemptEndedError extends Error {
-  override readonly name = 'AbortError';
-  readonly ending: Ending;
-
-  constructor(ending: Ending) {
-    super(`the attempt was ended: ${ending}`);
-    this.ending = ending;
-  }
-}
-
-export interface AttemptDeps extends Pick<RunDeps, 'uploads' | 'model'> {
+export interface AttemptDeps extends Pick<RunDeps, 'uploads'> {
+  /** Where calls to models are written. */
+  ledger: Ledger;
+  jobs: Pick<JobStore, 'job' | 'inlineBlob'>;
+  openModels: OpenModels;
+  partials: Partials;
+  /** A job of this workflow was put back until a provider's pause has passed. */
+  onHeld: () => void;
   blobs: BlobStore;
   /** Where functions run that ask for a process of their own; null where no workflow does. */
   isolation: Isolation | null;
@@ -77,6 +78,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   readonly concluded: Promise<void>;
   readonly returned: Promise<unknown>;
   readonly keeper: Keeper;
+  readonly #workflow: KnownWorkflow;
   readonly #deps: AttemptDeps;
   readonly #limit: { ms: number; cause: 'timeout' | 'deadline_exceeded' };
   readonly #startedMs: number;
@@ -86,6 +88,8 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   #giveUp: (() => void) | null = null;
   #controller: AbortController | null = null;
   #log: Log | null = null;
+  /** Null until it calls a model. */
+  #calls: ModelDesk | null = null;
   /** Ends the wait for room on the disk, once the attempt is over. */
   #keeping: AbortController | null = null;
   #cause: Ending | null = null;
@@ -93,6 +97,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
 
   constructor(workflow: KnownWorkflow, job: ClaimedJob, now: number, deps: AttemptDeps) {
     this.job = job;
+    this.#workflow = workflow;
     this.#deps = deps;
     this.#limit = limitOf(job, now);
     this.#startedMs = deps.clock.monotonicMs();
@@ -127,8 +132,22 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     return this.#deps.blobs;
   }
 
-  get model() {
-    return this.#deps.model;
+  openModels(): ModelSession {
+    return this.#deps.openModels(this.calls, () => this.signal);
+  }
+
+  /** The record's side of its calls to models. */
+  get calls(): ModelDesk {
+    this.#calls ??= createModelDesk(this.#workflow.definition, this.job, {
+      ...this.#deps,
+      signal: this.signal,
+      log: this.log,
+    });
+    return this.#calls;
+  }
+
+  get callsMade(): ModelDesk | null {
+    return this.#calls;
   }
 
   get clock() {
@@ -188,6 +207,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     this.#over = true;
     this.#timer();
     this.#graceTimer?.();
+    if (this.#calls !== null) this.#deps.partials.end(this.job);
     const ended = { result, cause: this.#cause, elapsedMs: this.#elapsedMs() };
     const concluded = outcomeFor(this.job, ended, this);
     // mostly known: no turn is spent
@@ -195,6 +215,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     if (outcome === null) return;
     this.#deps.reached?.('attempt.kept');
     await this.#deps.settle(this.job, outcome, blobsOf(outcome, this.keeper.inline));
+    if (outcome.type === 'hold') this.#deps.onHeld();
   }
 
   /** An artifact that finds no room is given up where the attempt is ended meanwhile. */
@@ -241,11 +262,18 @@ function outcomeFor(
     case 'timeout':
     case 'deadline_exceeded': {
       const limit = cause === 'timeout' ? { limitMs: job.limits.timeoutMs } : {};
-      return { type: 'fail', failure: { code: cause, elapsedMs, ...limit }, jitter: deps.random() };
+      const failure = { code: cause, elapsedMs, ...limit, ...responsesOf(deps) };
+      return { type: 'fail', failure, jitter: deps.random() };
     }
     case null:
       throw new Error('an attempt concluded without a result or a cause');
   }
+}
+
+/** What the models said before it was too late. */
+function responsesOf({ callsMade }: OutcomeDeps): Pick<Failure, 'evidence'> {
+  const evidence = callsMade?.evidence() ?? [];
+  return evidence.length === 0 ? {} : { evidence };
 }
 
 /** An attempt that failed leaves its evidence; what it saved for a success belongs to nobody. */

@@ -11,6 +11,7 @@ import { workflowViews } from './define.ts';
 import type { WorkflowTable } from './define.ts';
 import { createIntake } from './intake.ts';
 import { createKeys } from './keys.ts';
+import { createLiveText } from './live-text.ts';
 import { createReaders } from './readers.ts';
 import { createSpending } from './spending.ts';
 import type { EngineSettings } from './settings.ts';
@@ -42,6 +43,7 @@ export function createEngine(deps: EngineDeps): EngineApi {
     ...createSpending({ ledger: store.ledger, jobs: store.jobs, workflows, settings }),
     ...createArtifactReaders({ store, blobs }),
     ...createUploads({ uploads: store.uploads, blobs, maxBytes: settings.maxUploadBytes, newId }),
+    liveText: createLiveText(wakeups),
     ...createKeys({ keys: store.keys, bootstrapKey: deps.bootstrapKey, tenant: DEFAULT_TENANT }),
     workflows: () => workflowViews(workflows),
     async ready() {

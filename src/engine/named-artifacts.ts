@@ -10,6 +10,8 @@ import type { RunContext } from './workflow.ts';
 
 export interface NamedArtifacts {
   save: RunContext<unknown>['saveArtifact'];
+  /** The function runs again: what it has kept so far belongs to nobody, and its names are free. */
+  forget(): void;
   /** Waits for those that the function did not wait for. @throws what one of them failed with */
   all(): Promise<NamedArtifact[]>;
 }
@@ -64,6 +66,10 @@ export function createNamedArtifacts(keeper: Pick<Keeper, 'keep'>, patience: Pat
       } finally {
         pending.delete(saving);
       }
+    },
+    forget() {
+      taken.clear();
+      kept.length = 0;
     },
     async all() {
       await Promise.all(pending);

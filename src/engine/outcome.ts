@@ -6,13 +6,16 @@ import type { Evidence } from '../domain/record.ts';
 import type { Thrown } from '../domain/thrown.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Keeper } from './durable.ts';
-import { nameOf } from './faults.ts';
+import { isPassing, nameOf } from './faults.ts';
 import type { Patience } from './faults.ts';
+import type { ModelDesk } from './model-desk.ts';
 import type { Ran } from './run-workflow.ts';
 
 export type Outcome = Extract<Command, { type: 'complete' | 'fail' | 'release' | 'hold' }>;
 
 export interface OutcomeDeps {
+  /** The record's side of the attempt's calls to models; null where it made none. */
+  callsMade: ModelDesk | null;
   keeper: Keeper;
   log: Log;
   random: () => number;
@@ -29,7 +32,10 @@ const OUTPUT_TYPE = 'application/json';
  * @throws the reason of `patience`, where its signal fired first
  */
 export function outcomeOf(ran: Ran, elapsedMs: number, deps: OutcomeDeps): Outcome | Promise<Outcome> {
-  if (ran.thrown !== undefined) return failed(ran.thrown, elapsedMs, deps);
+  if (ran.thrown !== undefined) {
+    const pausedMs = deps.callsMade?.pausedMs(ran.thrown.rule) ?? null;
+    return pausedMs === null ? failed(ran.thrown, elapsedMs, deps) : held(pausedMs, deps);
+  }
   const artifact = deps.keeper.keepInline(...OUTPUT, ran.output, OUTPUT_TYPE);
   return artifact === null
     ? largeOutcome(ran, elapsedMs, deps)
@@ -51,8 +57,25 @@ async function largeOutcome(
   }
 }
 
+const HELD = 'held: a provider of models asked for a pause';
+/** Jobs that wait for the same provider do not all come back at once. */
+const SPREAD = 0.1;
+const MIN_SPREAD_MS = 100;
+
+/** Nothing failed: the attempt is put back until the pause has passed. */
+async function held(pausedMs: number, { callsMade, random }: OutcomeDeps): Promise<Outcome> {
+  try {
+    await callsMade?.hold();
+  } catch (error) {
+    if (!isPassing(error)) throw error; // its jobs are claimed once more, and held again
+  }
+  const spreadMs = Math.max(MIN_SPREAD_MS, pausedMs * SPREAD);
+  return { type: 'hold', delayMs: Math.ceil(pausedMs + random() * spreadMs), reason: HELD };
+}
+
 async function failed(thrown: Thrown, elapsedMs: number, deps: OutcomeDeps): Promise<Outcome> {
-  const { code, message, retryAfterMs, issues, rule } = thrown;
+  const { code, retryAfterMs, issues, rule } = thrown;
+  const message = thrown.message ?? deps.callsMade?.messageOf(rule);
   const failure: Failure = {
     code,
     elapsedMs,
@@ -61,7 +84,7 @@ async function failed(thrown: Thrown, elapsedMs: number, deps: OutcomeDeps): Pro
     ...(issues === undefined ? {} : { issues }),
     ...(rule === undefined ? {} : { rule }),
   };
-  const evidence = await keepEvidence(thrown, deps);
+  const evidence = [...(await keepEvidence(thrown, deps)), ...(deps.callsMade?.evidence() ?? [])];
   if (evidence.length > 0) failure.evidence = evidence;
   return { type: 'fail', failure, jitter: deps.random() };
 }

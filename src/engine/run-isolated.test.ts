@@ -6,9 +6,8 @@ import type { AttemptHost, IsolatedEnd, Isolation } from '../ports/isolation.ts'
 import type { ClaimedJob } from '../ports/job-store.ts';
 import type { Upload } from '../ports/upload-store.ts';
 import { createKeeper } from './durable.ts';
-import { noModel } from './no-model.ts';
 import { runIsolated } from './run-isolated.ts';
-import type { RunDeps } from './run-workflow.ts';
+import type { IsolatedDeps } from './run-isolated.ts';
 import { systemClock } from './system-clock.ts';
 
 const JOB: ClaimedJob = {
@@ -29,9 +28,14 @@ const JOB: ClaimedJob = {
 const silent = () => {};
 const LOG = { debug: silent, info: silent, warn: silent, error: silent, child: () => LOG };
 const OUTPUT = Buffer.from('1');
+const CALLS = {
+  begin: () => Promise.reject(new Error('no calls')),
+  end: () => Promise.reject(new Error('no calls')),
+  partial: silent,
+};
 
 /** Runs a job whose process does this with its host. */
-function run(act: (host: AttemptHost) => Promise<IsolatedEnd>, deps: Partial<RunDeps> = {}) {
+function run(act: (host: AttemptHost) => Promise<IsolatedEnd>, deps: Partial<IsolatedDeps> = {}) {
   const isolation: Isolation = {
     start: silent,
     ready: () => 1,
@@ -45,10 +49,13 @@ function run(act: (host: AttemptHost) => Promise<IsolatedEnd>, deps: Partial<Run
     remove: () => Promise.resolve(),
     ping: () => Promise.resolve(),
   };
-  const whole: RunDeps = {
+  const whole: IsolatedDeps = {
     uploads: { find: () => Promise.resolve(null) },
     blobs,
-    model: noModel,
+    openModels() {
+      throw new Error('no models');
+    },
+    calls: CALLS,
     log: LOG,
     clock: systemClock,
     signal: new AbortController().signal,

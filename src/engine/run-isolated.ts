@@ -3,6 +3,7 @@ import type { ArtifactRef, NamedArtifact } from '../domain/record.ts';
 import { classify } from '../domain/thrown.ts';
 import type { AttemptHost, IsolatedEnd, Isolation } from '../ports/isolation.ts';
 import type { ClaimedJob } from '../ports/job-store.ts';
+import type { CallDesk } from '../ports/models.ts';
 import { isArtifactName, isMediaType } from './named-artifacts.ts';
 import { NOTE_LIMIT, clamp } from './run-workflow.ts';
 import type { Ran, RunDeps } from './run-workflow.ts';
@@ -11,10 +12,15 @@ import { workflowLog } from './workflow-log.ts';
 /** What the sentence of the code does not say: the worker is there, and only the attempt's process is not. */
 const PROCESS_LOST = 'The process that ran the attempt ended before it was done.';
 
+export interface IsolatedDeps extends RunDeps {
+  /** The record's side of its calls to models. */
+  calls: CallDesk;
+}
+
 export async function runIsolated(
   isolation: Isolation,
   job: ClaimedJob,
-  deps: RunDeps,
+  deps: IsolatedDeps,
   givenUp: Promise<unknown>,
 ): Promise<Ran> {
   const kept = new Map<string, ArtifactRef>();
@@ -35,11 +41,13 @@ export async function runIsolated(
 }
 
 /** What the process says is checked here again: it may be that of a function which means harm, or is confused. */
-function hostOf(job: ClaimedJob, deps: RunDeps, kept: Map<string, ArtifactRef>): AttemptHost {
+function hostOf(job: ClaimedJob, deps: IsolatedDeps, kept: Map<string, ArtifactRef>): AttemptHost {
   const { uploads, blobs, keeper, clock, signal, log } = deps;
   const places = new Set<number>();
   return {
-    model: deps.model,
+    get calls() {
+      return deps.calls;
+    },
     log: workflowLog(deps.log),
     progress: (fraction, note) => deps.progress(clamp(fraction), note?.slice(0, NOTE_LIMIT) ?? null),
     async file() {

@@ -7,7 +7,7 @@ import type { Thrown } from '../domain/thrown.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { ClaimedJob } from '../ports/job-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Model } from '../ports/model.ts';
+import type { ModelSession, RecordedModels } from '../ports/models.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { UploadStore } from '../ports/upload-store.ts';
 import type { KnownWorkflow } from './define.ts';
@@ -23,7 +23,8 @@ import type { InputFile, RunContext, WorkflowDefinition } from './workflow.ts';
 export interface RunDeps {
   uploads: Pick<UploadStore, 'find'>;
   blobs: Pick<BlobStore, 'open'>;
-  model: Model;
+  /** Opens the attempt's models; asked at most once, where the function asks for one. */
+  openModels: () => ModelSession;
   log: Log;
   clock: Clock;
   signal: AbortSignal;
@@ -39,26 +40,63 @@ export type Ran =
 
 export const NOTE_LIMIT = 200;
 
-export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps: RunDeps): Promise<Ran> {
+/** The rule of a call that a replay from evidence has no answer for. */
+export const NONE_STORED = 'evidence/none_stored';
+
+export function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps: RunDeps): Promise<Ran> {
+  return runOnce(workflow, job, { deps, models: null, artifacts: null, mended: false });
+}
+
+/** What one attempt has, however often its function runs. */
+interface Kept {
+  deps: RunDeps;
+  /** Null until the function asks for a model. */
+  models: ModelSession | null;
+  /** Null until it keeps an artifact. */
+  artifacts: NamedArtifacts | null;
+  /** Its answer was mended: that is done once. */
+  mended: boolean;
+}
+
+/** A stream that failed counts, whatever the function made of it; a malformed output may be mended, where the workflow says so. */
+async function afterCalls(workflow: KnownWorkflow, job: ClaimedJob, kept: Kept, first: Ran): Promise<Ran> {
+  const models = kept.models as ModelSession;
+  const failure = models.failure();
+  const ran: Ran = failure === null ? first : { thrown: { ...failure, text: first.thrown?.text ?? '' } };
+  const isMendable = ran.thrown?.code === 'malformed_output' && !kept.mended;
+  if (!isMendable || workflow.definition.repair === undefined) return ran;
+  kept.mended = true;
+  try {
+    if (!(await models.repair(ran.thrown?.issues ?? []))) return ran;
+  } catch (error) {
+    const thrown = classify(error);
+    // a replay from evidence asks nobody: what it knows is that the stored answer is malformed
+    return thrown.rule === NONE_STORED ? ran : { thrown };
+  }
+  kept.artifacts?.forget();
+  return runOnce(workflow, job, kept);
+}
+
+async function runOnce(workflow: KnownWorkflow, job: ClaimedJob, kept: Kept): Promise<Ran> {
+  const { deps } = kept;
+  let ran: Ran;
   try {
     const { definition } = workflow;
     const checked = checkedInput(definition, job);
     const input: unknown = checked instanceof Promise ? await checked : checked;
-    let artifacts: NamedArtifacts | null = null;
-    const context: Omit<RunContext<unknown>, keyof typeof ON_DEMAND> & { [DEPS]: RunDeps } = {
+    const context: Omit<RunContext<unknown>, keyof typeof ON_DEMAND> & { [KEPT]: Kept } = {
       input,
       file: job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef),
-      model: deps.model,
       progress: (fraction, note) =>
         deps.progress(clamp(fraction), typeof note === 'string' ? note.slice(0, NOTE_LIMIT) : null),
       saveArtifact: (name, body, mediaType) => {
-        artifacts ??= createNamedArtifacts(deps.keeper, deps);
-        return artifacts.save(name, body, mediaType);
+        kept.artifacts ??= createNamedArtifacts(deps.keeper, deps);
+        return kept.artifacts.save(name, body, mediaType);
       },
       jobId: job.jobId,
       attempt: job.attempt,
       labels: job.labels,
-      [DEPS]: deps,
+      [KEPT]: kept,
     };
     Object.defineProperties(context, ON_DEMAND);
     const returned = await definition.run(context as unknown as RunContext<unknown>);
@@ -66,16 +104,16 @@ export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps
     const validated = validate(definition.output, returned);
     const result = validated instanceof Promise ? await validated : validated;
     const output = encodeOutput(result, returned, deps.maxOutputBytes);
-    const named = artifacts as NamedArtifacts | null;
-    return { output, artifacts: named === null ? [] : await named.all() };
+    ran = { output, artifacts: kept.artifacts === null ? [] : await kept.artifacts.all() };
   } catch (error) {
     const thrown = classify(error);
     // a stack of our own explains nothing that the issues do not
-    return { thrown: error instanceof RefusedOutputError ? { ...thrown, text: '' } : thrown };
+    ran = { thrown: error instanceof RefusedOutputError ? { ...thrown, text: '' } : thrown };
   }
+  return kept.models === null ? ran : afterCalls(workflow, job, kept, ran);
 }
 
-const DEPS = Symbol('deps');
+const KEPT = Symbol('kept');
 
 /**
  * What few functions use and is dear to make is made when it is read. The getters are shared by all contexts: closures of
@@ -84,14 +122,22 @@ const DEPS = Symbol('deps');
 const ON_DEMAND = {
   signal: {
     enumerable: true,
-    get(this: { [DEPS]: RunDeps }): AbortSignal {
-      return this[DEPS].signal;
+    get(this: { [KEPT]: Kept }): AbortSignal {
+      return this[KEPT].deps.signal;
+    },
+  },
+  model: {
+    enumerable: true,
+    get(this: { [KEPT]: Kept }): RecordedModels {
+      const kept = this[KEPT];
+      kept.models ??= kept.deps.openModels();
+      return kept.models.model;
     },
   },
   log: {
     enumerable: true,
-    get(this: { [DEPS]: RunDeps }): Log {
-      return workflowLog(this[DEPS].log);
+    get(this: { [KEPT]: Kept }): Log {
+      return workflowLog(this[KEPT].deps.log);
     },
   },
 };

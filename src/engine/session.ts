@@ -24,6 +24,8 @@ export interface SessionDeps {
   /** A session is about to be opened, so that whoever outlives the worker can reap it. */
   onOpening: (session: string) => void;
   onOpen: () => void;
+  /** It was extended. */
+  onRenewed: () => void;
   /** The session was reaped: none of its attempts is its own any more. */
   onLost: () => void;
   /** The store did not answer. */
@@ -74,7 +76,10 @@ export function createSession(deps: SessionDeps): Session {
     if (session !== current) return;
     heard = renewal.revoked.map(({ token }) => token);
     if (renewal.lost) lost(session);
-    else if (heard.length > 0) deps.onRevoked(renewal.revoked);
+    else {
+      if (heard.length > 0) deps.onRevoked(renewal.revoked);
+      deps.onRenewed();
+    }
   }
 
   async function beat(): Promise<number> {

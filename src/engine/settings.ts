@@ -1,7 +1,7 @@
 /** What an operator may set, with its defaults; checked once at start, in `src/main`. */
-import type { NanoUsd, Price } from '../domain/money.ts';
 import { DEFAULT_BACKOFF, DEFAULT_CAPS } from '../domain/policy.ts';
 import type { Backoff, LimitPolicy } from '../domain/policy.ts';
+import type { NanoUsd, Price } from '../domain/money.ts';
 
 export interface EngineSettings {
   /** How long a silent worker keeps its jobs; swept at half that. */

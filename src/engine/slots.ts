@@ -1,5 +1,6 @@
 /** The attempts that one worker holds: each takes a slot until its function has returned and its outcome is written. */
-import type { Attempt, Ending } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
+import type { Ending } from './ending.ts';
 
 export interface Slots {
   taken(): number;

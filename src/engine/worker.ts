@@ -16,6 +16,9 @@ import { createCaution } from './caution.ts';
 import type { Caution } from './caution.ts';
 import type { WorkflowTable } from './define.ts';
 import { nameOf, retryDelayMs } from './faults.ts';
+import { createHeldLanes } from './held-lanes.ts';
+import type { HeldLanes } from './held-lanes.ts';
+import { createPartials } from './partials.ts';
 import { createPause } from './pause.ts';
 import type { Pause } from './pause.ts';
 import { createReconciler } from './reconcile.ts';
@@ -29,7 +32,7 @@ import { createSlots } from './slots.ts';
 import type { Slots } from './slots.ts';
 
 export interface WorkerDeps
-  extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'model' | 'isolation' | 'reached'> {
+  extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'ledger' | 'openModels' | 'isolation' | 'reached'> {
   store: JobStore;
   workflows: WorkflowTable;
   clock: Clock;
@@ -64,6 +67,7 @@ export interface Worker {
 /** How often an idle worker asks by itself. */
 const POLL_MS = 500;
 const MIN_PAUSE_MS = 5;
+const HELD_PAUSE_MS = 50;
 /** The first of many jobs do not wait until the last is claimed. */
 const CLAIM_JOBS = 500;
 /** How long a stopping worker waits for the store to take its last words, and then its goodbye. */
@@ -78,6 +82,7 @@ interface Parts {
   session: Session;
   pause: Pause;
   caution: Caution;
+  held: HeldLanes;
   reconciler: Reconciler;
   /** Each is the first to be asked for in its turn. */
   lanes: LaneGroup[];
@@ -144,6 +149,7 @@ function assemble(
   const pause = createPause(clock);
   const progress = createProgress({ store, clock });
   const settle = createSettler({ ...deps, log, killed });
+  const held = createHeldLanes(deps);
   const caution = createCaution({ clock, full: settings.concurrency });
   /** What an isolated attempt takes along is its own process. */
   const isAmongOthers = ({ workflow, version }: ClaimedJob) =>
@@ -175,13 +181,17 @@ function assemble(
       if (early.size > MAX_EARLY) early.clear();
       for (const token of slots.end(tokens, 'revoked')) early.add(token);
     },
+    onRenewed: () => void held.refresh(),
     onLost: () => slots.endAll('lease_lost'),
     onSilence: () => reconciler.doubt(),
   });
   const attemptDeps: AttemptDeps = {
     ...deps,
+    jobs: store,
     log,
     settle,
+    partials: createPartials(deps),
+    onHeld: () => void held.refresh(),
     progress: (job, fraction, note) => progress.report(job, fraction, note),
   };
   const reconciler = createReconciler({ ...deps, slots, onLost: (lost) => session.lost(lost) });
@@ -191,6 +201,7 @@ function assemble(
     session,
     pause,
     caution,
+    held,
     reconciler,
     lanes: laneGroups(deps, caution),
     begin(job, now) {
@@ -243,14 +254,18 @@ async function claimOnce(deps: WorkerDeps, parts: Parts): Promise<number> {
   parts.lanes.push(...parts.lanes.splice(0, 1));
   for (const group of parts.lanes) {
     const limit = Math.min(group.room(), free());
-    if (limit <= 0) continue;
-    const jobs = await claimFrom(deps, parts, { session, group, limit });
+    const lanes = parts.held.free(group.lanes);
+    if (limit <= 0 || lanes.length === 0) continue;
+    const jobs = await claimFrom(deps, parts, { session, group, lanes, limit });
     if (jobs.length < limit) isFull = false;
     if (jobs.length === CLAIM_JOBS || jobs.some(({ suspicion }) => suspicion > 0)) isCut = true;
   }
   if (isCut) return 0;
   if (isFull) return POLL_MS; // a slot or a process that comes free wakes the loop
   const nextDueMs = await deps.store.nextDueInMs();
+  const heldMs = parts.held.leftMs();
+  // what is due may be what is held
+  if (heldMs !== null) return Math.max(HELD_PAUSE_MS, Math.min(POLL_MS, heldMs, nextDueMs ?? POLL_MS));
   return Math.max(MIN_PAUSE_MS, Math.min(POLL_MS, nextDueMs ?? POLL_MS));
 }
 
@@ -258,12 +273,12 @@ async function claimOnce(deps: WorkerDeps, parts: Parts): Promise<number> {
 async function claimFrom(
   { store, clock, settings, name, announce }: WorkerDeps,
   parts: Parts,
-  { session, group, limit }: { session: string; group: LaneGroup; limit: number },
+  { session, group, lanes, limit }: { session: string; group: LaneGroup; lanes: Lane[]; limit: number },
 ): Promise<ClaimedJob[]> {
   const askedMs = clock.monotonicMs();
   const serial = parts.reconciler.nextSerial();
-  const { lanes, allowed } = group;
-  const claim = await store.claim({ session, worker: name, serial, lanes, limit, suspects: allowed() });
+  const suspects = group.allowed();
+  const claim = await store.claim({ session, worker: name, serial, lanes, limit, suspects });
   if (claim.lost) parts.session.lost(session);
   announce(claim.moved);
   const isOld = clock.monotonicMs() - askedMs > settings.leaseMs;

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { SpendingPolicy } from '../domain/money.ts';
 import type { LimitPolicy } from '../domain/policy.ts';
-import type { Model } from '../ports/model.ts';
+import type { RecordedModels } from '../ports/models.ts';
 import type { Log } from '../ports/telemetry.ts';
 
 /** The file that a job refers to by `input_ref`. */
@@ -25,7 +25,11 @@ export interface RunContext<Input> {
   input: Input;
   /** Null where the job has no `input_ref`. */
   file: InputFile | null;
-  model: Model;
+  /**
+   * A language model of the AI SDK, recorded: `generateText({ model: model(openai('gpt-5')), prompt })`. Without an argument it is the
+   * process's own. Each call is priced and limited before it is made, and kept with its response.
+   */
+  model: RecordedModels;
   /** Fires at the attempt's timeout, the job's deadline, a cancel, or when the lease is lost. Pass it on to whatever you call. */
   signal: AbortSignal;
   /** Writes lines that carry the job's id and the attempt. */

@@ -4,6 +4,9 @@
  * The reader sets the pace: the next chunk is made only when the one before was taken, from the record as it then is,
  * so a slow reader costs a position and no memory. The engine is asked to wait for the next change; silence becomes
  * a comment line. A timer of its own looks at the key again and again, and ends the stream when it is no longer valid.
+ *
+ * Between the events comes what a running attempt's model says: `partial`, the text since the last one, and `reset` where another
+ * attempt begins anew. They have no `id`, since nobody can come back to them.
  */
 import { eventsJson } from '../domain/view.ts';
 import type { Job } from '../domain/record.ts';
@@ -63,6 +66,8 @@ class EventFeed {
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #job: Job;
   #sent: number;
+  /** Whose text the reader has, and how much of it; null where it has none. */
+  #partial: { attempt: number; length: number } | null = null;
   #stopTimer = () => {};
 
   constructor(asked: Asked<unknown, unknown>, surface: Surface, job: Job, after: number) {
@@ -97,11 +102,16 @@ class EventFeed {
       for (;;) {
         if (this.#ended.signal.aborted || this.#sendFresh()) return;
         if (this.#job.status === 'completed' || this.#job.status === 'dead_letter') return this.#end();
+        if (this.#sendPartial()) return;
         const seq = this.#job.events.length;
-        const wait = { seq, waitMs: streams.heartbeatMs, signal: this.#ended.signal };
-        const status = await engine.waitForChange(caller, id, wait);
+        const spoken = new AbortController();
+        const stopListening = engine.liveText.on(id, () => spoken.abort());
+        const signal = AbortSignal.any([this.#ended.signal, spoken.signal]);
+        const wait = { seq, waitMs: streams.heartbeatMs, signal };
+        const status = await engine.waitForChange(caller, id, wait).finally(stopListening);
         if (this.#ended.signal.aborted) return;
         if (!status.ok) return this.#end();
+        if (status.value.seq === seq && spoken.signal.aborted) continue;
         if (status.value.seq === seq) return this.#send(': still here\n\n');
         const job = await engine.job(caller, id);
         if (!job.ok) return this.#end();
@@ -119,12 +129,31 @@ class EventFeed {
     const last = fresh.at(-1);
     if (last === undefined) return false;
     this.#sent = last.seq;
-    this.#send(
-      fresh
-        .map((event) => `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-        .join(''),
+    const told = fresh.map(
+      (event) => `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
     );
+    this.#send(told.join('') + this.#reset(last.type === 'running' ? last.attempt : 0));
     return true;
+  }
+
+  /** @returns whether there was anything to send */
+  #sendPartial(): boolean {
+    const spoken = this.#surface.engine.liveText.of(this.#asked.id);
+    if (spoken === null || spoken.attempt < (this.#partial?.attempt ?? 0)) return false;
+    const { attempt } = spoken;
+    const reset = this.#reset(attempt);
+    const text = spoken.text.slice(this.#partial?.length ?? 0);
+    if (text === '') return false;
+    this.#partial = { attempt, length: spoken.text.length };
+    this.#send(`${reset}event: partial\ndata: ${JSON.stringify({ attempt, text })}\n\n`);
+    return true;
+  }
+
+  /** What the reader has of an earlier attempt is void once another one runs. */
+  #reset(attempt: number): string {
+    if (this.#partial === null || this.#partial.attempt >= attempt) return '';
+    this.#partial = null;
+    return `event: reset\ndata: ${JSON.stringify({ attempt })}\n\n`;
   }
 
   #send(text: string): void {

@@ -3,7 +3,9 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { CallEnd, CallOpening } from '../domain/model-call.ts';
 import type { AttemptHost } from '../ports/isolation.ts';
+import type { CallDesk, CallSize } from '../ports/models.ts';
 import { BlobTooLargeError } from '../ports/blob-store.ts';
 import { Desk } from './desk.ts';
 import { readFromProcess } from './messages.ts';
@@ -22,6 +24,36 @@ const silent = () => {};
 const LOG = { debug: silent, info: silent, warn: silent, error: silent, child: () => LOG };
 
 /** Both ends. What one says is a copy when the other hears it, and comes later. */
+const CALLS: CallDesk = {
+  begin: () => Promise.reject(new Error('no calls')),
+  end: () => Promise.reject(new Error('no calls')),
+  partial: silent,
+};
+const OPENING: CallOpening = {
+  provider: 'fake',
+  account: 'default',
+  requestedModel: 'm-1',
+  promptSha256: 'a'.repeat(64),
+  schemaSha256: null,
+  requestSha256: 'b'.repeat(64),
+  parameters: { temperature: 0, tools: ['look_up'] },
+  sdk: 'ai@6.0.0',
+  streamed: false,
+  repair: false,
+};
+const SIZE: CallSize = { promptBytes: 10, maxOutputTokens: null, hasFiles: false };
+const END: CallEnd = {
+  servedModel: 'm-1',
+  finishReason: 'stop',
+  requestId: null,
+  usage: { input: 1, cachedInput: 0, cacheWrite: null, output: 2, reasoning: 0 },
+  latencyMs: 5,
+  code: null,
+  rule: null,
+  httpStatus: 200,
+};
+const ENDED = { verb: 'end', n: 1, end: END, response: null, retryAfterMs: null };
+
 function joined(host: Partial<AttemptHost>) {
   const said: FromProcess[] = [];
   const remote: Remote = new Remote((message, sent = silent) => {
@@ -35,7 +67,7 @@ function joined(host: Partial<AttemptHost>) {
   });
   const whole: AttemptHost = {
     file: () => Promise.resolve(null),
-    model: { generate: () => Promise.reject(new Error('no model')) },
+    calls: CALLS,
     log: LOG,
     progress: silent,
     keep: () => Promise.reject(new Error('nothing is kept')),
@@ -149,42 +181,40 @@ describe('what a function asks of its worker', () => {
     await expect(remote.keep(1, broken(), 'text/plain')).rejects.toThrow('the source is gone');
   });
 
-  it('breaks a call of the model off with its own signal', async () => {
-    let heard: AbortSignal | null = null;
-    const { remote } = joined({
-      model: {
-        generate: (_request, { signal }) => {
-          heard = signal;
-          return new Promise((_, reject) =>
-            signal.addEventListener('abort', () => reject(new Error('late'))),
-          );
-        },
-      },
+  it('asks before a call to a model, and hears when its end is durable', async () => {
+    const ended: unknown[] = [];
+    const calls: CallDesk = {
+      ...CALLS,
+      begin: () => Promise.resolve({ type: 'call', n: 3, known: { brokenJson: false } }),
+      end: (...said) => Promise.resolve(void ended.push(said)),
+    };
+    const { remote } = joined({ calls });
+    expect(await remote.calls.begin(OPENING, SIZE)).toEqual({
+      type: 'call',
+      n: 3,
+      known: { brokenJson: false },
     });
-    const stop = new AbortController();
-    const call = remote.model.generate({ prompt: 'x' }, { signal: stop.signal });
-    while (heard === null) await turn();
-    stop.abort(new Error('enough'));
-    await expect(call).rejects.toThrow('enough');
-    await turn();
-    expect((heard as AbortSignal).aborted).toBe(true);
-    await expect(remote.model.generate({ prompt: 'x' }, { signal: stop.signal })).rejects.toThrow('enough');
+    const response = { version: 1 as const, raw: { id: 'r' }, result: null };
+    await remote.calls.end(3, END, response, 5);
+    expect(ended).toEqual([[3, END, response, 5]]);
   });
 
-  it('has its calls broken off when the attempt is over, at both ends', async () => {
-    let heard: AbortSignal | null = null;
-    const { remote, desk } = joined({
-      model: {
-        generate: (_, { signal }) => {
-          heard = signal;
-          return new Promise(() => {});
-        },
-      },
-    });
-    const call = remote.model.generate({ prompt: 'x' }, { signal: new AbortController().signal });
-    while (heard === null) await turn();
+  it('hands on the text of a streamed answer, what came in a moment together', async () => {
+    const texts: string[] = [];
+    const { remote } = joined({ calls: { ...CALLS, partial: (text) => void texts.push(text) } });
+    for (const text of ['one ', 'two ', 'three']) remote.calls.partial(text);
+    while (texts.length === 0) await turn();
+    remote.calls.partial(' and the rest');
+    remote.end();
+    while (texts.length === 1) await turn();
+    expect(texts).toEqual(['one two three', ' and the rest']);
+  });
+
+  it('has its questions broken off when the attempt is over', async () => {
+    const { remote, desk } = joined({ calls: { ...CALLS, begin: () => new Promise(() => {}) } });
+    const call = remote.calls.begin(OPENING, SIZE);
+    await turn();
     desk.close();
-    expect((heard as AbortSignal).aborted).toBe(true);
     remote.end();
     await expect(call).rejects.toThrow('the attempt that asks is over');
     await expect(remote.file()).rejects.toThrow('the attempt that asks is over');
@@ -253,6 +283,16 @@ describe('what an isolated process says', () => {
     { type: 'progress', fraction: Number.NaN, note: null },
     { type: 'call', call: 1, ask: { verb: 'open', stream: 1 } },
     { type: 'call', call: 1, ask: { verb: 'keep', place: 1, body: 'text', mediaType: 'text/plain' } },
+    {
+      type: 'call',
+      call: 1,
+      ask: { verb: 'begin', opening: { ...OPENING, requestSha256: 'x' }, size: SIZE },
+    },
+    { type: 'call', call: 1, ask: { verb: 'begin', opening: OPENING, size: { ...SIZE, promptBytes: -1 } } },
+    { type: 'call', call: 1, ask: { ...ENDED, end: { ...END, code: 'won' } } },
+    { type: 'call', call: 1, ask: { ...ENDED, end: { ...END, rule: 'a prompt, word for word' } } },
+    { type: 'call', call: 1, ask: { ...ENDED, end: { ...END, usage: { input: -5 } } } },
+    { type: 'partial', text: 'x'.repeat(100_001) },
     { type: 'ended', end: {}, clean: 'yes' },
     { type: 'toString' },
   ])('is not heard where it has no known shape: %j', (message) => {

@@ -6,12 +6,11 @@ import { errorData, errorOf } from './errors.ts';
 import type { Ask, FromProcess, LogFields, ToProcess } from './messages.ts';
 
 /** What comes while the function runs. */
-type Said = Extract<FromProcess, { type: 'log' | 'progress' | 'call' | 'cancel' }>;
+type Said = Extract<FromProcess, { type: 'log' | 'progress' | 'partial' | 'call' }>;
 
 export class Desk {
   readonly #host: AttemptHost;
   readonly #post: (message: ToProcess) => void;
-  readonly #calls = new Map<number, AbortController>();
   readonly #streams = new Map<number, { stream: Readable; chunks: AsyncIterator<unknown> }>();
   /** Artifacts that come in chunks, by their place. */
   readonly #bodies = new Map<number, PassThrough>();
@@ -28,29 +27,25 @@ export class Desk {
         return this.#host.log[said.level](fieldsOf(said.fields), said.message);
       case 'progress':
         return this.#host.progress(said.fraction, said.note);
+      case 'partial':
+        return this.#host.calls.partial(said.text);
       case 'call':
         return void this.#serve(said.call, said.ask);
-      case 'cancel':
-        return this.#calls.get(said.call)?.abort();
     }
   }
 
-  /** The attempt is over: calls under way are broken off, and no answer is sent any more. */
+  /** The attempt is over: no answer is sent any more. */
   close(): void {
     this.#closed = true;
-    for (const call of this.#calls.values()) call.abort();
     for (const { stream } of this.#streams.values()) stream.destroy();
     for (const body of this.#bodies.values()) body.destroy();
   }
 
   async #serve(call: number, ask: Ask): Promise<void> {
-    const controller = new AbortController();
-    this.#calls.set(call, controller);
-    const answer = await this.#answer(ask, controller.signal).then(
+    const answer = await this.#answer(ask).then(
       (value): ToProcess => ({ type: 'answer', call, value }),
       (error: unknown): ToProcess => ({ type: 'refuse', call, error: errorData(error) }),
     );
-    this.#calls.delete(call);
     if (this.#closed) return;
     try {
       this.#post(answer);
@@ -59,7 +54,7 @@ export class Desk {
     }
   }
 
-  async #answer(ask: Ask, signal: AbortSignal): Promise<unknown> {
+  async #answer(ask: Ask): Promise<unknown> {
     switch (ask.verb) {
       case 'file': {
         const file = await this.#host.file();
@@ -69,8 +64,10 @@ export class Desk {
         return this.#read(ask.stream);
       case 'close':
         return void this.#streams.get(ask.stream)?.stream.destroy();
-      case 'generate':
-        return this.#host.model.generate(ask.request, { signal });
+      case 'begin':
+        return this.#host.calls.begin(ask.opening, ask.size);
+      case 'end':
+        return this.#host.calls.end(ask.n, ask.end, ask.response, ask.retryAfterMs);
       case 'keep':
         return this.#keep(ask.place, ask.body, ask.mediaType);
       case 'chunk':

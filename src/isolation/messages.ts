@@ -5,7 +5,9 @@
  * earlier attempt left behind in the process has no voice. What the process says is read as if a stranger had said it.
  */
 import type { ClaimedJob, Lane } from '../ports/job-store.ts';
-import type { ModelRequest } from '../ports/model.ts';
+import type { CallEnd, CallOpening } from '../domain/model-call.ts';
+import type { CallSize, StoredResponse } from '../ports/models.ts';
+import { isCount, isEnd, isOpening, isPartial, isSize, isStored } from './calls.ts';
 import { isErrorData } from './errors.ts';
 import type { ErrorData } from './errors.ts';
 
@@ -34,20 +36,31 @@ export type Ask =
   /** The next bytes of the file, or null at its end. A stream begins with its first read. */
   | { verb: 'read'; stream: number }
   | { verb: 'close'; stream: number }
-  | { verb: 'generate'; request: ModelRequest }
+  /** Whether a call to a model may be made. */
+  | { verb: 'begin'; opening: CallOpening; size: CallSize }
+  /** Answered when the end of a call is durable. */
+  | ({ verb: 'end' } & CallEnded)
   /** Keeps an artifact. `body` is null where it comes in chunks. */
   | { verb: 'keep'; place: number; body: Uint8Array | null; mediaType: string }
   /** Answered when it was taken; `bytes` is null at the end, and `broken` where the rest will not come. */
   | { verb: 'chunk'; place: number; bytes: Uint8Array | null; broken: boolean };
+
+/** How a call to a model ended. */
+interface CallEnded {
+  n: number;
+  end: CallEnd;
+  response: StoredResponse | null;
+  retryAfterMs: number | null;
+}
 
 export type FromProcess =
   | { type: 'ready'; pid: number; lanes: Lane[] }
   | { type: 'failed'; problem: string }
   | { type: 'log'; level: Level; fields: LogFields; message: string }
   | { type: 'progress'; fraction: number; note: string | null }
+  /** What a streamed answer gave since the last of these. */
+  | { type: 'partial'; text: string }
   | { type: 'call'; call: number; ask: Ask }
-  /** Nobody waits for the call any more. */
-  | { type: 'cancel'; call: number }
   /** `clean`: nothing of the attempt is left, so the process may run another. */
   | { type: 'ended'; end: EndData; clean: boolean };
 
@@ -79,7 +92,7 @@ const SHAPES = new Map<unknown, (message: Fields) => boolean>([
   ['log', ({ level, fields, message }) => LEVELS.includes(level) && areFields(fields) && isText(message)],
   ['progress', ({ fraction, note }) => isNumber(fraction) && (note === null || isText(note))],
   ['call', ({ call, ask }) => isNumber(call) && isObject(ask) && ASKS.get(ask['verb'])?.(ask) === true],
-  ['cancel', ({ call }) => isNumber(call)],
+  ['partial', ({ text }) => isPartial(text)],
   ['ended', ({ end, clean }) => isObject(end) && typeof clean === 'boolean'],
 ]);
 
@@ -87,7 +100,12 @@ const ASKS = new Map<unknown, (ask: Fields) => boolean>([
   ['file', () => true],
   ['read', ({ stream }) => isNumber(stream)],
   ['close', ({ stream }) => isNumber(stream)],
-  ['generate', ({ request }) => isObject(request)],
+  ['begin', ({ opening, size }) => isOpening(opening) && isSize(size)],
+  [
+    'end',
+    ({ n, end, response, retryAfterMs }) =>
+      isCount(n) && isEnd(end) && isStored(response) && (retryAfterMs === null || isCount(retryAfterMs)),
+  ],
   ['keep', ({ place, body, mediaType }) => isNumber(place) && isBytesOrNull(body) && isText(mediaType)],
   [
     'chunk',

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import type { ArtifactRef } from '../domain/record.ts';
 import { BlobTooLargeError } from '../ports/blob-store.ts';
 import type { AttemptHost } from '../ports/isolation.ts';
-import type { Model } from '../ports/model.ts';
+import type { CallDesk } from '../ports/models.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Upload } from '../ports/upload-store.ts';
 import { errorData, errorOf } from './errors.ts';
@@ -22,14 +22,18 @@ interface Call {
 }
 
 const PROGRESS_EVERY_MS = 100;
+const PARTIAL_EVERY_MS = 100;
+const MAX_PARTIAL = 100_000;
 /** Lines that the channel has not taken yet: a loop that writes without a pause is not followed further. */
 const MAX_LINES_UNDERWAY = 1000;
 const MAX_LINE = 1000;
 
 export class Remote implements AttemptHost {
   readonly log: Log = this.#logWith({});
-  readonly model: Model = {
-    generate: (request, { signal }) => this.#ask({ verb: 'generate', request }, signal),
+  readonly calls: CallDesk = {
+    begin: (opening, size) => this.#ask({ verb: 'begin', opening, size }),
+    end: (n, end, response, retryAfterMs) => this.#ask({ verb: 'end', n, end, response, retryAfterMs }),
+    partial: (text) => this.#gather(text),
   };
   readonly #post: Post;
   readonly #calls = new Map<number, Call>();
@@ -38,6 +42,7 @@ export class Remote implements AttemptHost {
   #linesUnderway = 0;
   #progress: { fraction: number; note: string | null } | null = null;
   #progressAtMs = Number.NEGATIVE_INFINITY;
+  #partial = '';
   #over = false;
 
   constructor(post: Post) {
@@ -80,6 +85,7 @@ export class Remote implements AttemptHost {
   /** The attempt is over. */
   end(): void {
     if (this.#progress !== null) this.#sayProgress();
+    this.#sayPartial();
     this.#over = true;
     for (const call of this.#calls.keys()) this.#take(call)?.reject(isOver());
   }
@@ -115,6 +121,18 @@ export class Remote implements AttemptHost {
     this.#post({ type: 'progress', ...progress });
   }
 
+  /** Text of one moment goes together. */
+  #gather(text: string): void {
+    if (this.#partial === '' && text !== '') setTimeout(() => this.#sayPartial(), PARTIAL_EVERY_MS).unref();
+    if (this.#partial.length < MAX_PARTIAL) this.#partial += text;
+  }
+
+  #sayPartial(): void {
+    const text = this.#partial.slice(0, MAX_PARTIAL);
+    this.#partial = '';
+    if (text !== '' && !this.#over) this.#post({ type: 'partial', text });
+  }
+
   async *#read(): AsyncGenerator<Uint8Array> {
     const stream = (this.#lastStream += 1);
     try {
@@ -144,22 +162,12 @@ export class Remote implements AttemptHost {
     }
   }
 
-  #ask<Value>(ask: Ask, signal?: AbortSignal): Promise<Value> {
+  #ask<Value>(ask: Ask): Promise<Value> {
     return new Promise((resolve, reject) => {
       if (this.#over) throw isOver();
-      signal?.throwIfAborted();
       const call = (this.#lastCall += 1);
-      const giveUp = () => {
-        this.#take(call)?.reject(signal?.reason);
-        this.#post({ type: 'cancel', call });
-      };
-      const done = () => signal?.removeEventListener('abort', giveUp);
       this.#post({ type: 'call', call, ask });
-      signal?.addEventListener('abort', giveUp, { once: true });
-      this.#calls.set(call, {
-        resolve: (value) => (done(), resolve(value as Value)),
-        reject: (error) => (done(), reject(error)),
-      });
+      this.#calls.set(call, { resolve: (value) => resolve(value as Value), reject });
     });
   }
 

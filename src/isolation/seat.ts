@@ -110,8 +110,8 @@ export class Seat {
         return this.#ended(said);
       case 'log':
       case 'progress':
+      case 'partial':
       case 'call':
-      case 'cancel':
         return this.#running?.desk.hear(said);
     }
   }

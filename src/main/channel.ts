@@ -5,6 +5,7 @@
  * reach before any of it is loaded, and what arrives is read as if a stranger had sent it: a message
  * counts only where it has a known shape and, from the worker, the nonce of its start.
  */
+import { MAX_PARTIAL } from '../ports/wakeups.ts';
 import type { Wakeup, Wakeups } from '../ports/wakeups.ts';
 import type { FlagValues } from './settings.ts';
 
@@ -62,7 +63,12 @@ function areWakeups(value: unknown): value is Wakeup[] {
 function isWakeup(value: unknown): value is Wakeup {
   if (!isObject(value)) return false;
   const { type, jobId, session } = value;
+  if (type === 'partial') return isId(jobId) && isPartial(value);
   return type === 'queued' || (type === 'moved' && isId(jobId)) || (type === 'revoked' && isId(session));
+}
+
+function isPartial({ attempt, text }: Record<string, unknown>): boolean {
+  return Number.isSafeInteger(attempt) && typeof text === 'string' && text.length <= MAX_PARTIAL;
 }
 
 function isId(value: unknown): value is string {
@@ -100,6 +106,7 @@ export function bridge(params: {
   const { wakeups, carries, send } = params;
   const pending = new Map<string, Wakeup>();
   let arriving = false;
+  let partials = 0;
 
   function flush(): void {
     const batch = [...pending.values()];
@@ -110,7 +117,9 @@ export function bridge(params: {
   const close = wakeups.on((wakeup) => {
     if (arriving || !carries.includes(wakeup.type)) return;
     if (pending.size === 0) setImmediate(flush);
-    pending.set(identity(wakeup), wakeup);
+    const key = identity(wakeup) ?? `partial ${(partials += 1)}`;
+    pending.delete(key); // so that a move stays behind the text of the attempt that it ends
+    pending.set(key, wakeup);
   });
   const arrived = (batch: readonly Wakeup[]) => {
     arriving = true;
@@ -120,9 +129,11 @@ export function bridge(params: {
   return { arrived, close };
 }
 
-/** Equal for two wake-ups that say the same. */
-function identity(wakeup: Wakeup): string {
+/** Equal for two wake-ups that say the same; null where none says what another did. */
+function identity(wakeup: Wakeup): string | null {
   switch (wakeup.type) {
+    case 'partial':
+      return null;
     case 'queued':
       return 'queued';
     case 'moved':

@@ -12,13 +12,12 @@ import type { ArtifactJson, RecordJson, StatusJson } from '../domain/view.ts';
 import type { Caller, RefusalCode, ReplayRequest, Result, Ticket } from '../engine/api.ts';
 import type { Reconcile } from '../engine/doubts.ts';
 import { DEFAULT_TENANT } from '../engine/engine.ts';
-import { noModel } from '../engine/no-model.ts';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import type { EngineSettings } from '../engine/settings.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
 import { createApp } from '../http/app.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Model } from '../ports/model.ts';
+import type { LanguageModel } from '../ports/models.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import { isolationMaker, refuseInIsolation, tryIsolation } from './isolation.ts';
 import type { MakeIsolation } from './isolation.ts';
@@ -45,8 +44,8 @@ export interface ClaimcheckOptions {
    * load it, so it should open nothing as it is loaded.
    */
   workflowsModule?: string | URL;
-  /** What `model` is in a workflow's `run`. */
-  model?: Model;
+  /** What `model()` is in a workflow's `run`: a language model of the AI SDK, v6. */
+  model?: LanguageModel;
   /** What models cost, as a price file has it; those of `settings` otherwise. A call to a model without a price is not made. */
   prices?: readonly ModelPrice[];
   /** What all calls to models may cost together in one day (UTC); a limit that a person sets replaces it. */
@@ -188,7 +187,7 @@ export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimc
     dataDir,
     database,
     workflows: options.workflows,
-    model: options.model ?? noModel,
+    model: options.model ?? null,
     makeIsolation,
     telemetry,
     bootstrapKey: bootstrapKey ?? null,

@@ -2,8 +2,8 @@
  * The module of an isolated process. It is loaded before any workflow, and takes the way to speak out of their reach. It has
  * no store, no keys and no settings: what a function needs of its worker, it asks for.
  */
-import { AttemptEndedError } from '../engine/attempt.ts';
-import type { Ending } from '../engine/attempt.ts';
+import { AttemptEndedError } from '../engine/ending.ts';
+import type { Ending } from '../engine/ending.ts';
 import { workflowTable } from '../engine/define.ts';
 import type { KnownWorkflow, WorkflowTable } from '../engine/define.ts';
 import { runWorkflow } from '../engine/run-workflow.ts';
@@ -13,6 +13,8 @@ import type { Stint } from '../isolation/messages.ts';
 import { IsolatedProcess } from '../isolation/process.ts';
 import type { RemoteAttempt } from '../isolation/process.ts';
 import { boundedBody } from '../isolation/remote.ts';
+import { modelsOver } from '../models/session.ts';
+import type { OpenModels } from '../ports/models.ts';
 import type { ClaimedJob } from '../ports/job-store.ts';
 import { takeSend } from './channel.ts';
 import { enterIsolation } from './isolation.ts';
@@ -22,6 +24,8 @@ import { knownWorkflows } from './known-workflows.ts';
 enterIsolation();
 const send = takeSend();
 let table: WorkflowTable = workflowTable([]);
+/** Over the model that is loaded here, with the workflows. */
+let openModels: OpenModels = modelsOver(null);
 
 // Ctrl-C at a terminal and a service manager reach every process of a group: when this one ends is its worker's to say.
 for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'] as const) process.on(signal, () => {});
@@ -31,7 +35,9 @@ const isolated = new IsolatedProcess({
   send,
   async load(source) {
     const { module, demo } = source as WorkflowSource;
-    table = workflowTable((await knownWorkflows(module, demo)).workflows);
+    const known = await knownWorkflows(module, demo);
+    table = workflowTable(known.workflows);
+    openModels = modelsOver(known.model);
     return table.isolatedLanes;
   },
   async run(attempt) {
@@ -73,7 +79,7 @@ function depsOf({ worker, maxOutputBytes, onAbort }: RemoteAttempt): RunDeps {
   return {
     uploads: { find: async () => (await open())?.upload ?? null },
     blobs: { open },
-    model: worker.model,
+    openModels: () => openModels(worker.calls, () => controller.signal),
     log: worker.log,
     clock: systemClock,
     signal: controller.signal,

@@ -1,17 +1,16 @@
 /** Which workflows a process knows, and what their `model` is. */
 import { resolve } from 'node:path';
 import { EXIT, Problem } from '../cli/problem.ts';
-import { noModel } from '../engine/no-model.ts';
 import { workflowTable } from '../engine/define.ts';
 import type { Reconcile } from '../engine/doubts.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
-import type { Model } from '../ports/model.ts';
+import type { LanguageModel } from '../ports/models.ts';
 import type { WorkflowSource } from './isolation.ts';
 import type { Loaded } from './workflow-module.ts';
 
 export interface Known {
   workflows: WorkflowDefinition[];
-  model: Model;
+  model: LanguageModel | null;
   /** Says what calls cost of which nobody knows it; null where nobody can. */
   reconcile: Reconcile | null;
   /** Where another process finds the same. */
@@ -23,8 +22,7 @@ export async function knownWorkflows(path: string | null, demo: boolean): Promis
   const own = path === null ? { workflows: [], model: null, reconcile: null } : await ownWorkflows(path);
   const { reconcile } = own;
   const source = { module: path === null ? null : resolve(path), demo };
-  if (path !== null && !demo)
-    return { workflows: own.workflows, model: own.model ?? noModel, reconcile, source };
+  if (path !== null && !demo) return { workflows: own.workflows, model: own.model, reconcile, source };
   const { exampleWorkflows, ruleBasedModel } = await import('../examples/index.ts');
   const workflows: WorkflowDefinition[] = [...own.workflows, ...exampleWorkflows];
   try {
@@ -46,7 +44,7 @@ async function ownWorkflows(path: string): Promise<Loaded> {
 /** For a command that accepts no jobs: it needs none. */
 export const NO_WORKFLOWS: Known = {
   workflows: [],
-  model: noModel,
+  model: null,
   reconcile: null,
   source: { module: null, demo: false },
 };

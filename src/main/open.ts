@@ -28,7 +28,8 @@ import type { Worker, WorkerDeps } from '../engine/worker.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Model } from '../ports/model.ts';
+import { modelsOver } from '../models/session.ts';
+import type { LanguageModel } from '../ports/models.ts';
 import type { Store } from '../ports/store.ts';
 import type { Log, Telemetry } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
@@ -48,8 +49,8 @@ export interface PartsOptions {
   /** Holds the store instead of `dataDir`, where it is set. */
   database?: Database | null;
   workflows: readonly WorkflowDefinition[];
-  /** What `model` is in a workflow's `run`. */
-  model: Model;
+  /** What `model()` is in a workflow's `run`; null where there is none. */
+  model: LanguageModel | null;
   /** Says what calls cost of which nobody knows it; null where nobody can. */
   reconcile?: Reconcile | null;
   /** Makes a worker's isolated processes; null where no workflow asks for them. */
@@ -140,7 +141,8 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
         store: store.jobs,
         uploads: store.uploads,
         blobs,
-        model,
+        ledger: store.ledger,
+        openModels: modelsOver(model),
         isolation: options.makeIsolation?.() ?? null,
         workflows,
         clock,

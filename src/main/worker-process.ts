@@ -49,7 +49,7 @@ async function run({ start, beatMs }: Extract<ToWorker, { type: 'start' }>): Pro
   const parts = await openStore(settings, known, telemetry);
   arrived = bridge({
     wakeups: parts.wakeups,
-    carries: ['moved'],
+    carries: ['moved', 'partial'],
     send: (wakeups) => say({ type: 'wakeups', wakeups }),
   }).arrived;
   const worker = parts.createWorker({

@@ -155,13 +155,13 @@ test('a module without any workflow, and one that does not exist, are refused', 
 test('a model that the module exports is the one that its workflows call; another thing of that name is left alone', async () => {
   const one = `${DEFINE} export const one = make('one');`;
   const withModel = await loadWorkflows(
-    files({ 'a.ts': `${one} export const model = { generate: async () => ({ text: 'hi' }) };` }),
+    files({
+      'a.ts': `${one} export const model = { specificationVersion: 'v3', modelId: 'small', doGenerate: async () => ({}) };`,
+    }),
   );
-  expect(await withModel.model?.generate({ prompt: '' }, { signal: AbortSignal.timeout(1000) })).toEqual({
-    text: 'hi',
-  });
+  expect(withModel.model).toMatchObject({ specificationVersion: 'v3', modelId: 'small' });
   expect(await problemOf(files({ 'c.ts': `${one}\nexport const model = {};` }))).toMatch(
-    /c\.ts:\d+:\d+: the export model has no method `generate`/,
+    /c\.ts:\d+:\d+: the export model is no language model of the AI SDK, v6/,
   );
   expect((await loadWorkflows(files({ 'b.ts': `${one} export const model = 'small';` }))).model).toBeNull();
 });

@@ -11,12 +11,12 @@ import { EXIT, Problem } from '../cli/problem.ts';
 import { definitionProblem } from '../engine/define.ts';
 import type { Reconcile } from '../engine/doubts.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
-import type { Model } from '../ports/model.ts';
+import type { LanguageModel } from '../ports/models.ts';
 
 export interface Loaded {
   workflows: WorkflowDefinition[];
   /** What the module exports as `model`, or null. */
-  model: Model | null;
+  model: LanguageModel | null;
   /** What it exports as `reconcile`, or null. */
   reconcile: Reconcile | null;
 }
@@ -57,15 +57,23 @@ function reconcileIn(value: unknown, file: string): Reconcile | null {
 }
 
 /** An object of that name is meant as one; a text (a model's name) is somebody's own constant. */
-function modelIn(value: unknown, file: string): Model | null {
+function modelIn(value: unknown, file: string): LanguageModel | null {
   if (isModel(value)) return value;
   if (typeof value !== 'object' || value === null) return null;
-  throw new Problem(`${at(file, 'model')}: the export model has no method \`generate\`.`, EXIT.usage);
+  throw new Problem(
+    `${at(file, 'model')}: the export model is no language model of the AI SDK, v6 (specification v3), such as openai('gpt-5').`,
+    EXIT.usage,
+  );
 }
 
-function isModel(value: unknown): value is Model {
+function isModel(value: unknown): value is LanguageModel {
   return (
-    typeof value === 'object' && value !== null && 'generate' in value && typeof value.generate === 'function'
+    typeof value === 'object' &&
+    value !== null &&
+    'specificationVersion' in value &&
+    value.specificationVersion === 'v3' &&
+    'doGenerate' in value &&
+    typeof value.doGenerate === 'function'
   );
 }
 
@@ -93,20 +101,27 @@ function namespaceOf(exported: Record<string, unknown>): Record<string, unknown>
 }
 
 /**
- * `claimcheck` is this very installation, so that its classes are the same ones. zod is the module's own where it has
- * one, and else ours.
+ * `claimcheck` is this very installation, so that its classes are the same ones. zod and the AI SDK are the module's own where it
+ * has them, and else ours.
  */
 async function ownModules(file: string): Promise<Record<string, unknown>> {
   const own: Record<string, unknown> = {
     claimcheck: await import('../index.ts'),
     'claimcheck/testing': await import('../testing.ts'),
   };
-  try {
-    createRequire(file).resolve('zod');
-  } catch {
-    own['zod'] = await import('zod');
-  }
+  if (!hasOwn(file, 'zod')) own['zod'] = await import('zod');
+  // it takes a fifth of a second to load, so where the module does not name it, it is not
+  if (!hasOwn(file, 'ai') && /['"]ai['"]/.test(readFileSync(file, 'utf8'))) own['ai'] = await import('ai');
   return own;
+}
+
+function hasOwn(file: string, name: string): boolean {
+  try {
+    createRequire(file).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function workflowsIn(name: string, value: unknown, file: string): WorkflowDefinition[] {

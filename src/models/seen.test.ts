@@ -28,7 +28,7 @@ import {
   UnsupportedModelVersionError,
 } from 'ai';
 import { describe, expect, test } from 'vitest';
-import { AttemptEndedError } from '../engine/attempt.ts';
+import { AttemptEndedError } from '../engine/ending.ts';
 import type { Seen } from '../domain/model-outcome.ts';
 import {
   factsOfError,

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import type { ArtifactRef } from '../domain/record.ts';
 import type { Thrown } from '../domain/thrown.ts';
 import type { ClaimedJob } from './job-store.ts';
-import type { Model } from './model.ts';
+import type { CallDesk } from './models.ts';
 import type { Log } from './telemetry.ts';
 import type { Upload } from './upload-store.ts';
 
@@ -37,7 +37,8 @@ export interface IsolatedAttempt {
 export interface AttemptHost {
   /** The file that the job names, or null where it is no longer kept. */
   file(): Promise<{ upload: Upload; bytes: number; stream: () => Readable } | null>;
-  model: Model;
+  /** The record's side of its calls to models. */
+  calls: CallDesk;
   log: Log;
   progress(fraction: number, note: string | null): void;
   /** Keeps the bytes of a named artifact. `place` counts them from 1. */

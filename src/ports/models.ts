@@ -4,7 +4,7 @@
  */
 import type { LanguageModelV3 } from '@ai-sdk/provider';
 import type { CallEnd, CallOpening } from '../domain/model-call.ts';
-import type { Judgement } from '../domain/model-outcome.ts';
+import type { CallsBefore, Judgement } from '../domain/model-outcome.ts';
 import type { ValidationIssue } from '../domain/record.ts';
 
 /** Any language model of the AI SDK, v6: `openai('gpt-5')`, `anthropic('...')`, an OpenAI-compatible one. */
@@ -41,7 +41,7 @@ export interface StoredResponse {
 
 export type CallPermit =
   /** Make the call. */
-  | { type: 'call'; n: number }
+  | { type: 'call'; n: number; known: CallsBefore }
   /** Do not: this is its answer. */
   | { type: 'reuse'; n: number; response: StoredResponse }
   /** Do not: the attempt ends so, unless the function catches it. */

@@ -7,8 +7,12 @@ export type Wakeup =
   | { type: 'queued' }
   /** A job's record changed. */
   | { type: 'moved'; jobId: string }
+  /** What a running attempt's streamed answer gave since the last of these: at most `MAX_PARTIAL` characters. */
+  | { type: 'partial'; jobId: string; attempt: number; text: string }
   /** Attempts of a session were taken away (cancelled). */
   | { type: 'revoked'; session: string };
+
+export const MAX_PARTIAL = 8_192;
 
 export interface Wakeups {
   emit(wakeup: Wakeup): void;

@@ -1,4 +1,5 @@
 /** The six cases on a workflow as a user writes it; and on workflows that break a promise, each caught by its case. */
+import { generateText } from 'ai';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineWorkflow, MalformedOutputError } from '../index.ts';
@@ -17,8 +18,8 @@ function parsed(text: string): z.infer<typeof output> {
   }
 }
 
-async function honest({ input: { text }, model, signal }: Context) {
-  return parsed((await model.generate({ prompt: `Sum up: ${text}` }, { signal })).text);
+async function honest({ input: { text }, model }: Context) {
+  return parsed((await generateText({ model: model(), prompt: `Sum up: ${text}` })).text);
 }
 
 function cases(run: (context: Context) => Promise<z.infer<typeof output>>) {
@@ -37,8 +38,8 @@ describe('the six cases of a workflow that reads a file', () => {
     input: z.null(),
     output,
     inputFile: 'required',
-    async run({ file, model, signal }) {
-      return parsed((await model.generate({ prompt: (await file?.text()) ?? '' }, { signal })).text);
+    async run({ file, model }) {
+      return parsed((await generateText({ model: model(), prompt: (await file?.text()) ?? '' })).text);
     },
   });
   const file = { body: Buffer.from('A long story.'), mediaType: 'text/plain' };
@@ -51,8 +52,8 @@ describe('a workflow that breaks a promise', () => {
     [
       'closes up what the model left malformed',
       'malformed',
-      async ({ model, signal }: Context) => {
-        const { text } = await model.generate({ prompt: 'x' }, { signal });
+      async ({ model }: Context) => {
+        const { text } = await generateText({ model: model(), prompt: 'x' });
         return text.startsWith('{') ? parsed(text) : { summary: text };
       },
     ],

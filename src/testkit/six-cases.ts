@@ -14,9 +14,9 @@ import type { RequestedLimits } from '../domain/policy.ts';
 import type { RecordJson, StatusJson } from '../domain/view.ts';
 import type { EngineSettings } from '../engine/settings.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
-import type { Model } from '../ports/model.ts';
+import type { LanguageModel } from '../ports/models.ts';
 import { fakeModel } from './fake-model.ts';
-import type { FakeReply } from './fake-model.ts';
+import type { FakeModel, FakeReply } from './fake-model.ts';
 
 export interface SixCasesOptions<
   InputSchema extends StandardSchemaV1 = StandardSchemaV1,
@@ -58,7 +58,7 @@ interface CaseQueue {
 export type OpenQueue = (options: {
   dataDir: string;
   workflows: readonly WorkflowDefinition[];
-  model: Model;
+  model: LanguageModel;
   settings: Partial<EngineSettings>;
 }) => Promise<CaseQueue>;
 
@@ -244,7 +244,7 @@ function shown(record: RecordJson): string {
   return JSON.stringify(record, null, 2);
 }
 
-interface GatedModel extends Model {
+interface GatedModel extends LanguageModel {
   calls(): number;
   /** Calls made from now on wait until the gate opens. */
   closeGate(): void;
@@ -254,14 +254,23 @@ interface GatedModel extends Model {
 }
 
 /** A model that can be held in the middle of a call, so that a case looks at a job that is surely running. */
-function gated(model: Model & { requests: readonly unknown[] }): GatedModel {
+function gated(model: FakeModel): GatedModel {
   let gate = Promise.resolve();
   let openGate = () => {};
   let arrive = () => {};
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve;
   });
+  async function pass(): Promise<void> {
+    arrive();
+    await gate;
+  }
+  const { specificationVersion, provider, modelId, supportedUrls } = model;
   return {
+    specificationVersion,
+    provider,
+    modelId,
+    supportedUrls,
     calls: () => model.requests.length,
     called: () => arrived,
     closeGate() {
@@ -270,10 +279,7 @@ function gated(model: Model & { requests: readonly unknown[] }): GatedModel {
       });
     },
     openGate: () => openGate(),
-    async generate(request, options) {
-      arrive();
-      await gate;
-      return model.generate(request, options);
-    },
+    doGenerate: (request) => pass().then(() => model.doGenerate(request)),
+    doStream: (request) => pass().then(() => model.doStream(request)),
   };
 }

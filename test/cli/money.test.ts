@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LIMIT_RULES, NO_PRICE } from '../../src/domain/money-rules.ts';
 import type { RecordJson } from '../../src/domain/view.ts';
-import { noModel } from '../../src/engine/no-model.ts';
 import { demoWorkflow } from '../../src/examples/index.ts';
 import { createApp } from '../../src/http/app.ts';
 import { listen } from '../../src/http/listen.ts';
@@ -24,7 +23,7 @@ const flagsOf: Record<string, string[]> = {};
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'claimcheck-money-'));
   const telemetry = createTelemetry({ level: 'silent', process: 'test' });
-  parts = await openParts({ dataDir: dir, workflows: [demoWorkflow], model: noModel, telemetry });
+  parts = await openParts({ dataDir: dir, workflows: [demoWorkflow], model: null, telemetry });
   server = await listen({
     app: createApp({ engine: parts.engine, log: telemetry.log }),
     host: '127.0.0.1',

@@ -1,5 +1,7 @@
 /** Workflows of the isolation tests, which isolated processes load from this file. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createOpenAI } from '@ai-sdk/openai';
+import { generateText } from 'ai';
 import {
   AttemptEndedError,
   InvalidInputError,
@@ -8,9 +10,14 @@ import {
   defineWorkflow,
 } from 'claimcheck';
 import type { RunContext } from 'claimcheck';
+import { fakeModel } from 'claimcheck/testing';
 import { z } from 'zod';
 
 const input = z.looseObject({ mode: z.string() });
+
+/** What `model()` is, in each of the processes. */
+export const model = fakeModel({ mode: 'success', text: 'an answer' });
+const failing = fakeModel({ mode: 'always_fail', retryAfterMs: 40 });
 
 /** Says in its progress which process it is in, and then does what it is asked for. */
 export const apart = defineWorkflow({
@@ -21,6 +28,7 @@ export const apart = defineWorkflow({
   input,
   output: z.looseObject({ spins: z.string().refine(spinsIfAsked).optional() }),
   limits: { timeoutMs: 60_000, maxAttempts: 2 },
+  spending: { perCallUsd: 0.01 },
   run(context) {
     context.progress(0.1, `pid ${process.pid}`);
     return deedOf(context);
@@ -111,13 +119,20 @@ const DEEDS: Record<
   },
 
   // the model
-  caught: async ({ model, signal }) => {
-    const error: unknown = await model
-      .generate({ prompt: 'x' }, { signal })
-      .catch((thrown: unknown) => thrown);
+  caught: async (context) => {
+    const asked = generateText({ model: context.model(failing), prompt: 'x' });
+    const error: unknown = await asked.catch((thrown: unknown) => thrown);
     return error instanceof RetryableError ? { retryAfterMs: error.retryAfterMs } : { error: String(error) };
   },
-  ask: async ({ model, signal }) => ({ text: (await model.generate({ prompt: 'x' }, { signal })).text }),
+  fail: async (context) => {
+    await generateText({ model: context.model(failing), prompt: 'x' });
+    return {};
+  },
+  ask: async (context) => {
+    const provider = createOpenAI({ baseURL: context.labels['url'] ?? '', apiKey: 'secret' });
+    const { text } = await generateText({ model: context.model(provider.chat('m-1')), prompt: 'x' });
+    return { text };
+  },
 
   // ends
   heed: ({ signal, saveArtifact }) =>
@@ -167,14 +182,11 @@ async function* chunks(count: number, bytes: number): AsyncGenerator<Uint8Array>
 
 /** All that the run API has. */
 async function everything(context: Context): Promise<Record<string, unknown>> {
-  const { file, model, signal, log, saveArtifact, jobId, attempt, labels } = context;
+  const { file, log, saveArtifact, jobId, attempt, labels } = context;
   log.info({ words: 3, secret: 'hidden', error: new RangeError('x') }, 'one line');
   let streamed = 0;
   for await (const chunk of file?.stream() ?? []) streamed += (chunk as Uint8Array).length;
-  const { text, usage } = await model.generate(
-    { system: 's', prompt: 'p', jsonSchema: { type: 'object' } },
-    { signal },
-  );
+  const { text, usage } = await generateText({ model: context.model(), system: 's', prompt: 'p' });
   await saveArtifact('small.txt', 'small', 'text/plain');
   await saveArtifact('large.bin', chunks(5, 50_000), 'application/octet-stream');
   const { bytes, mediaType, fileName } = file ?? {};

@@ -6,10 +6,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest';
-import { httpModel } from '../../examples/http-model.ts';
 import { patternSearch } from '../../examples/pattern-search.ts';
-import type { LocalWorker, Model, RecordJson } from '../../src/index.ts';
-import { fakeModel, startFakeProvider } from '../../src/testing.ts';
+import type { LocalWorker, RecordJson } from '../../src/index.ts';
+import { startFakeProvider } from '../../src/testing.ts';
 import { start } from '../cli/run.ts';
 import { tempDir } from '../support/claimcheck.ts';
 import { GRACE_MS, childrenOf, flagsOf, gone, isAlive, openClaimcheck, openScene } from './isolated-scene.ts';
@@ -25,11 +24,8 @@ const types = (record: RecordJson) => record.events.map((event) => event.type);
 
 describe('an isolated function', () => {
   let scene: Scene;
-  const fake = fakeModel({ mode: 'success', text: 'an answer' });
-  let model: Model = fake;
   beforeAll(async () => {
     scene = await openScene({
-      model: { generate: (request, options) => model.generate(request, options) },
       settings: { isolationProcesses: 3, isolationMemoryBytes: 320 * MIB, maxOutputBytes: 300_000 },
     });
     scene.queue.worker().start();
@@ -63,7 +59,6 @@ describe('an isolated function', () => {
       text: 'an answer',
       file: { bytes: 300_000, mediaType: 'text/plain', fileName: 'a.txt' },
     });
-    expect(fake.requests.at(-1)).toEqual({ system: 's', prompt: 'p', jsonSchema: { type: 'object' } });
     expect(record.artifacts).toMatchObject([
       { name: 'small.txt', bytes: 5 },
       { name: 'large.bin', bytes: 250_000 },
@@ -100,24 +95,20 @@ describe('an isolated function', () => {
   });
 
   it('catches an error of the model as what it was', async () => {
-    fake.use({ mode: 'always_fail', retryAfterMs: 40 });
     expect(await outputOf('caught')).toEqual({ retryAfterMs: 40 });
-    const { record } = await done('ask');
+    const { record } = await done('fail');
     expect(codes(record)).toEqual(['upstream_unavailable', 'upstream_unavailable']);
-    fake.use({ mode: 'success', text: 'an answer' });
   });
 
   it('has its call of the model broken off when it is cancelled', async () => {
     const provider = await startFakeProvider({ script: [{ reply: 'silence' }] });
-    model = httpModel({ url: `${provider.url}/v1/chat/completions`, key: 'secret', model: 'm-1' });
-    const jobId = await scene.ask('ask');
+    const jobId = await scene.ask('ask', { labels: { url: `${provider.url}/v1` } });
     const { headers, index } = await provider.nextCall();
     expect(headers['authorization']).toBe(true);
     await scene.cancel(jobId);
     expect((await provider.callEnded(index)).closedBy).toBe('client');
     expect(codes(await scene.ended(jobId))).toEqual(['cancelled']);
     await provider.close();
-    model = fake;
   });
 
   it('that spins is ended at its timeout, and its neighbours and the worker never notice', async () => {

@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto';
 import { expect, onTestFinished } from 'vitest';
 import { canonicalJson } from '../../src/domain/json.ts';
 import type { JsonValue } from '../../src/domain/json.ts';
-import { noModel } from '../../src/engine/no-model.ts';
 import type { EngineSettings } from '../../src/engine/settings.ts';
 import type { Worker } from '../../src/engine/worker.ts';
 import { createApp } from '../../src/http/app.ts';
@@ -67,7 +66,7 @@ export class Party {
       dataDir: dataDir ?? (await tempDir()),
       database: url === undefined ? null : { url, schema },
       workflows,
-      model: noModel,
+      model: null,
       telemetry: telemetryOf(notes),
       settings: { ...SETTINGS, leaseMs },
       bootstrapKey: KEY,

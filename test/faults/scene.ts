@@ -9,7 +9,6 @@ import { onTestFinished, vi } from 'vitest';
 import { canonicalJson } from '../../src/domain/json.ts';
 import type { JsonValue } from '../../src/domain/json.ts';
 import type { Job } from '../../src/domain/record.ts';
-import { noModel } from '../../src/engine/no-model.ts';
 import type { EngineSettings } from '../../src/engine/settings.ts';
 import { demoWorkflow } from '../../src/examples/index.ts';
 import { openParts } from '../../src/main/open.ts';
@@ -86,7 +85,7 @@ export async function openScene(): Promise<Scene> {
       dataDir,
       database,
       workflows: [stalling, deed, glutton, demoWorkflow],
-      model: noModel,
+      model: null,
       telemetry: createTelemetry({ level: 'silent', process: 'test' }),
       settings: { ...SETTINGS, ...settings },
       ...(clock === undefined ? {} : { clock }),

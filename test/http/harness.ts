@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { EngineApi } from '../../src/engine/api.ts';
-import { noModel } from '../../src/engine/no-model.ts';
 import type { EngineSettings } from '../../src/engine/settings.ts';
 import type { WorkflowDefinition } from '../../src/engine/workflow.ts';
 import type { AppOptions } from '../../src/http/app.ts';
@@ -94,7 +93,7 @@ export async function openApi({
   const parts = await openParts({
     dataDir,
     workflows: [echo, picky, endless, ...workflows],
-    model: noModel,
+    model: null,
     telemetry: { log: collector([], 'off'), moved: () => {} },
     bootstrapKey: KEY,
     settings,

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { RULES, judge, ruleName } from '../../src/domain/model-outcome.ts';
 import type { Judgement, RuleId, Seen } from '../../src/domain/model-outcome.ts';
 import { classify } from '../../src/domain/thrown.ts';
-import { AttemptEndedError } from '../../src/engine/attempt.ts';
+import { AttemptEndedError } from '../../src/engine/ending.ts';
 import { usageOf } from '../../src/models/usage.ts';
 import type { ProviderReply } from '../../src/testkit/provider/replies.ts';
 import { startFakeProvider } from '../../src/testkit/provider/server.ts';

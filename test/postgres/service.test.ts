@@ -6,7 +6,6 @@ import { Client } from 'pg';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { defineWorkflow, openClaimcheck } from '../../src/index.ts';
-import { noModel } from '../../src/engine/no-model.ts';
 import type { Claimcheck } from '../../src/index.ts';
 import { openParts } from '../../src/main/open.ts';
 import { createTelemetry } from '../../src/main/telemetry.ts';
@@ -99,7 +98,7 @@ it('a worker hears of a cancel that another process was told, and of nothing tha
       dataDir,
       database: { url, schema },
       workflows: [endless],
-      model: noModel,
+      model: null,
       telemetry,
     });
     onTestFinished(async () => {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { IncompleteOutputError, MalformedOutputError, RefusedError } from '../../domain/thrown.ts';
-import type { ModelResponse } from '../../ports/model.ts';
+import { MalformedOutputError } from '../../domain/thrown.ts';
 import { parseAnswer } from './answer.ts';
 
 const GOOD = {
@@ -12,14 +11,13 @@ const GOOD = {
   summary: 'Paint.',
 };
 
-function response(answer: unknown, more: Partial<ModelResponse> = {}): ModelResponse {
-  const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
-  return { text, finishReason: 'stop', provider: 'test', model: 'm', usage: null, ...more };
+function response(answer: unknown): string {
+  return typeof answer === 'string' ? answer : JSON.stringify(answer);
 }
 
-function failure(answer: unknown, more: Partial<ModelResponse> = {}): unknown {
+function failure(answer: unknown): unknown {
   try {
-    return parseAnswer(response(answer, more));
+    return parseAnswer(response(answer));
   } catch (error) {
     return error;
   }
@@ -44,14 +42,4 @@ test.for<[string, unknown, string]>([
   expect(error).toBeInstanceOf(MalformedOutputError);
   expect(error.issues.map((issue) => issue.path)).toContain(path);
   expect(error.raw).toBe(typeof answer === 'string' ? answer : JSON.stringify(answer));
-});
-
-test('an answer that was cut off is incomplete, also where it is whole JSON', () => {
-  const error = failure(GOOD, { finishReason: 'length' }) as IncompleteOutputError;
-  expect(error).toBeInstanceOf(IncompleteOutputError);
-  expect(error.raw).toBe(JSON.stringify(GOOD));
-});
-
-test('a refusal is a refusal', () => {
-  expect(failure('', { finishReason: 'refused' })).toBeInstanceOf(RefusedError);
 });

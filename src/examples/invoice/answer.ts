@@ -1,8 +1,7 @@
 /** What the model has to answer, and the strict reading of what it did answer. */
 import { z } from 'zod';
 import { pointer } from '../../domain/json.ts';
-import { IncompleteOutputError, MalformedOutputError, RefusedError } from '../../domain/thrown.ts';
-import type { ModelResponse } from '../../ports/model.ts';
+import { MalformedOutputError } from '../../domain/thrown.ts';
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
 
@@ -31,13 +30,9 @@ export const answerSchema = z.strictObject({
 
 /**
  * Strict: nothing around the JSON, nothing missing, nothing more.
- * @throws RefusedError, IncompleteOutputError, MalformedOutputError, the last two with the raw answer
+ * @throws MalformedOutputError with the raw answer
  */
-export function parseAnswer({ text, finishReason }: ModelResponse): z.infer<typeof answerSchema> {
-  if (finishReason === 'refused') throw new RefusedError('The model refused to read the invoice.');
-  if (finishReason === 'length') {
-    throw new IncompleteOutputError('The answer was cut off at its length limit.', { raw: text });
-  }
+export function parseAnswer(text: string): z.infer<typeof answerSchema> {
   const checked = answerSchema.safeParse(parseJson(text));
   if (checked.success) return checked.data;
   const issues = checked.error.issues.map(({ path, message }) => ({

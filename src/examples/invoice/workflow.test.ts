@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import * as hostile from '../../../test/invoices/hostile.ts';
 import { MalformedOutputError } from '../../domain/thrown.ts';
 import type { InputFile, RunContext } from '../../engine/workflow.ts';
-import type { Model, ModelRequest } from '../../ports/model.ts';
+import type { LanguageModel } from '../../ports/models.ts';
+import { fakeModel } from '../../testkit/fake-model.ts';
 import type { Log } from '../../ports/telemetry.ts';
 import { invoiceSummaryWorkflow, ruleBasedModel, sampleInvoice } from '../index.ts';
 import { documentIn, promptFor } from './prompt.ts';
@@ -10,12 +11,12 @@ import { documentIn, promptFor } from './prompt.ts';
 const never = new AbortController().signal;
 const noLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => noLog };
 
-async function run(pdf: Uint8Array, model: Model, signal = never) {
+async function run(pdf: Uint8Array, reader: LanguageModel, signal = never) {
   const file = { bytes: pdf.length, read: async () => pdf } as InputFile;
   const context: RunContext<Record<string, never> | undefined> = {
     input: undefined,
     file,
-    model,
+    model: () => reader,
     signal,
     log: noLog,
     progress() {},
@@ -55,24 +56,24 @@ test('the sample invoice becomes its summary, and the artifact says that fixed r
 });
 
 test("the model is asked once, for JSON, with the document's text between its marks", async () => {
-  const asked: ModelRequest[] = [];
-  const output = await run(hostile.plain, {
-    async generate(request) {
-      asked.push(request);
-      return { text: JSON.stringify(GOOD), finishReason: 'stop', provider: 'test', model: 'm', usage: null };
-    },
-  });
+  const reader = fakeModel({ mode: 'success', text: JSON.stringify(GOOD) });
+  const output = await run(hostile.plain, reader);
   expect(output).toEqual({
     ...GOOD,
     produced_by: {
-      provider: 'test',
-      model: 'm',
+      provider: 'fake',
+      model: 'fake-1',
       note: 'Read by a language model: check it against the invoice.',
     },
   });
-  expect(asked).toHaveLength(1);
-  expect(documentIn(asked[0]!.prompt)).toBe('Invoice no. 1');
-  expect(asked[0]!.jsonSchema).toMatchObject({ type: 'object', additionalProperties: false });
+  const [asked, ...more] = reader.requests;
+  expect(more).toEqual([]);
+  const [part] = asked!.prompt.at(-1)!.content as { text: string }[];
+  expect(documentIn(part!.text)).toBe('Invoice no. 1');
+  expect(asked!.responseFormat).toMatchObject({
+    type: 'json',
+    schema: { type: 'object', additionalProperties: false },
+  });
 });
 
 test('what the rules do not find ends as malformed output that names what is missing', async () => {
@@ -99,6 +100,7 @@ test('a document cannot close the marks around it, whatever marks it has seen', 
 });
 
 test('the stand-in says that it reads nothing but invoices', async () => {
-  const asked = ruleBasedModel().generate({ prompt: 'Write a poem.' }, { signal: never });
+  const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Write a poem.' }] }];
+  const asked = ruleBasedModel().doGenerate({ prompt });
   await expect(asked).rejects.toMatchObject({ code: 'invalid_request' });
 });

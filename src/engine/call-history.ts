@@ -1,0 +1,73 @@
+/**
+ * The calls that a job made before this attempt, and which of them answers a call of this one.
+ *
+ * An answer that an earlier attempt of the same life has paid for is used again where the same is asked: the n-th such call gets the
+ * n-th such answer. In a life that a person began from evidence, all that was ever stored stands in: for the same question, else
+ * for the call at the same place of the newest attempt that has answers.
+ */
+import type { CallOpening, ModelCall } from '../domain/model-call.ts';
+import type { CallsBefore } from '../domain/model-outcome.ts';
+import { callsBefore } from '../domain/model-outcome.ts';
+import type { Job, JobEvent } from '../domain/record.ts';
+
+/** A call that was answered. */
+export type AnsweredCall = ModelCall &
+  Required<{ end: NonNullable<ModelCall['end']>; response: NonNullable<ModelCall['response']> }>;
+
+export class CallHistory {
+  /** No call of this life is to be made. */
+  readonly fromEvidence: boolean;
+  readonly before: CallsBefore;
+  /** Those that may stand in, each once: the newest attempt's first, in its own order. */
+  readonly #answered: AnsweredCall[];
+  readonly #used = new Set<number>();
+  #places = 0;
+
+  /** @param attempt the one that asks */
+  constructor({ events, calls }: Pick<Job, 'events' | 'calls'>, attempt: number) {
+    const replay = events.findLast(isReplay);
+    const isOfThisLife = (call: ModelCall) => replay === undefined || call.attempt > replay.attempt;
+    this.fromEvidence = replay !== undefined && isFromEvidence(replay);
+    this.before = callsBefore(calls.filter(isOfThisLife).map(({ end }) => end?.rule));
+    this.#answered = calls
+      .filter(isAnswered)
+      .filter((call) => call.attempt < attempt && (this.fromEvidence || isOfThisLife(call)))
+      .toSorted((a, b) => (this.fromEvidence ? b.attempt - a.attempt : 0) || a.n - b.n);
+  }
+
+  /** The call whose response answers this one, or null; asked once for each call of the attempt. */
+  answerTo({ requestSha256, repair }: CallOpening): AnsweredCall | null {
+    const place = repair ? null : (this.#places += 1);
+    const same = this.#answered.find(
+      (call) => call.requestSha256 === requestSha256 && !this.#used.has(call.n),
+    );
+    const found = same ?? (this.fromEvidence && place !== null ? this.#at(place) : null);
+    if (found !== null) this.#used.add(found.n);
+    return found;
+  }
+
+  #at(place: number): AnsweredCall | null {
+    const asked = this.#answered.filter(({ repair }) => !repair);
+    const newest = asked.filter(({ attempt }) => attempt === asked[0]?.attempt);
+    const found = newest[place - 1];
+    return found === undefined || this.#used.has(found.n) ? null : found;
+  }
+}
+
+function isReplay({ type, from }: JobEvent): boolean {
+  return type === 'queued' && from === 'dead_letter';
+}
+
+function isFromEvidence({ detail }: JobEvent): boolean {
+  return (
+    typeof detail === 'object' &&
+    detail !== null &&
+    'from_evidence' in detail &&
+    detail['from_evidence'] === true
+  );
+}
+
+/** One that was itself answered by an earlier one has nothing of its own. */
+function isAnswered(call: ModelCall): call is AnsweredCall {
+  return call.end?.code === null && call.response !== null && call.reusedFrom === null;
+}

@@ -1,0 +1,15 @@
+/** Why an attempt's signal fired. */
+
+/** `revoked`: cancelled, or settled from outside. */
+export type Ending = 'timeout' | 'deadline_exceeded' | 'revoked' | 'lease_lost' | 'shutdown';
+
+/** The reason of an attempt's signal. */
+export class AttemptEndedError extends Error {
+  override readonly name = 'AbortError';
+  readonly ending: Ending;
+
+  constructor(ending: Ending) {
+    super(`the attempt was ended: ${ending}`);
+    this.ending = ending;
+  }
+}

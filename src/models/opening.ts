@@ -1,0 +1,150 @@
+/** What a call is, before it is made: hashes instead of text, and of its settings those that are known to be harmless. */
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../domain/json.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { CallOpening } from '../domain/model-call.ts';
+import type { CallSize, LanguageModel } from '../ports/models.ts';
+
+export type CallParams = Parameters<LanguageModel['doGenerate']>[0];
+
+export interface CallKind {
+  account: string;
+  streamed: boolean;
+  repair: boolean;
+}
+
+export interface Opened {
+  opening: CallOpening;
+  size: CallSize;
+}
+
+export function openingOf(model: LanguageModel, params: CallParams, kind: CallKind): Opened {
+  const { prompt, responseFormat, tools, toolChoice, providerOptions, stopSequences, maxOutputTokens } =
+    params;
+  const seen = { hasFiles: false };
+  const promptText = canonical(prompt, seen);
+  const schema: unknown = responseFormat?.type === 'json' ? responseFormat.schema : undefined;
+  const schemaText = schema === undefined ? null : canonical(schema, seen);
+  const toolsText = tools === undefined ? '' : canonical(tools, seen);
+  const promptSha256 = sha256(promptText);
+  const provider = providerOf(model);
+  const shape = {
+    provider,
+    model: model.modelId,
+    promptSha256,
+    responseFormat,
+    tools: toolsText,
+    toolChoice,
+    providerOptions,
+    stopSequences,
+    ...numbersOf(params),
+  };
+  return {
+    opening: {
+      provider,
+      account: kind.account,
+      requestedModel: model.modelId,
+      promptSha256,
+      schemaSha256: schemaText === null ? null : sha256(schemaText),
+      requestSha256: sha256(canonical(shape, seen)),
+      parameters: parametersOf(params),
+      sdk: sdkOf(params),
+      streamed: kind.streamed,
+      repair: kind.repair,
+    },
+    size: {
+      promptBytes: [promptText, schemaText ?? '', toolsText].reduce(
+        (sum, text) => sum + Buffer.byteLength(text),
+        0,
+      ),
+      maxOutputTokens: maxOutputTokens ?? null,
+      hasFiles: seen.hasFiles,
+    },
+  };
+}
+
+/** `openai` of `openai.responses`. */
+function providerOf({ provider }: LanguageModel): string {
+  return provider.split('.')[0] ?? provider;
+}
+
+const NUMBERS = [
+  'temperature',
+  'maxOutputTokens',
+  'topP',
+  'topK',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+] as const;
+
+function numbersOf(params: CallParams): Record<string, number> {
+  const numbers: Record<string, number> = {};
+  for (const name of NUMBERS) if (typeof params[name] === 'number') numbers[name] = params[name];
+  return numbers;
+}
+
+function parametersOf(params: CallParams): CallOpening['parameters'] {
+  const { stopSequences, tools, toolChoice, responseFormat } = params;
+  return {
+    ...numbersOf(params),
+    ...(stopSequences === undefined ? {} : { stopSequences: stopSequences.length }),
+    ...(tools === undefined || tools.length === 0 ? {} : { tools: tools.map(({ name }) => name) }),
+    ...(toolChoice === undefined || tools === undefined ? {} : { toolChoice: toolChoice.type }),
+    ...(responseFormat === undefined ? {} : { responseFormat: responseFormat.type }),
+  };
+}
+
+/** The functions of the SDK name themselves and their version to the provider. */
+function sdkOf({ headers }: CallParams): string {
+  const version = /\bai\/(\d[\w.-]*)/.exec(headers?.['user-agent'] ?? '')?.[1];
+  return version === undefined ? 'ai' : `ai@${version}`;
+}
+
+/** Equal requests give equal text. Bytes go in by their digest. */
+function canonical(value: unknown, seen: { hasFiles: boolean }): string {
+  return canonicalJson(plain(value, seen));
+}
+
+function plain(value: unknown, seen: { hasFiles: boolean }): JsonValue {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object') return null;
+  if (Array.isArray(value)) return value.map((item) => plain(item, seen));
+  return textOf(value) ?? plainObject(value, seen);
+}
+
+/** What is one value, though it is an object. */
+function textOf(value: object): string | null {
+  if (value instanceof Uint8Array) return `sha256:${hash('sha256', value, 'hex')}`;
+  if (value instanceof URL) return value.href;
+  return value instanceof Date ? value.toISOString() : null;
+}
+
+function plainObject(value: object, seen: { hasFiles: boolean }): JsonValue {
+  const object: Record<string, JsonValue> = {};
+  for (const [key, item] of Object.entries(value) as [string, unknown][]) {
+    if (item !== undefined && typeof item !== 'function') object[key] = plain(item, seen);
+  }
+  if (isFile(object)) seen.hasFiles = true;
+  return object;
+}
+
+const FILES: readonly unknown[] = [
+  'file',
+  'file-data',
+  'file-url',
+  'file-id',
+  'image-data',
+  'image-url',
+  'media',
+];
+
+function isFile(part: Record<string, JsonValue>): boolean {
+  return FILES.includes(part['type']) && !('properties' in part);
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
+}
