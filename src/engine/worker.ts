@@ -182,6 +182,7 @@ function assemble(
     ...deps,
     log,
     settle,
+    holder: slots,
     progress: (job, fraction, note) => progress.report(job, fraction, note),
   };
   const reconciler = createReconciler({ ...deps, slots, onLost: (lost) => session.lost(lost) });
