@@ -44,29 +44,14 @@ export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps
     const { definition } = workflow;
     const checked = checkedInput(definition, job);
     const input: unknown = checked instanceof Promise ? await checked : checked;
-    let artifacts: NamedArtifacts | null = null;
-    const context: Omit<RunContext<unknown>, keyof typeof ON_DEMAND> & { [DEPS]: RunDeps } = {
-      input,
-      file: job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef),
-      model: deps.model,
-      progress: (fraction, note) =>
-        deps.progress(clamp(fraction), typeof note === 'string' ? note.slice(0, NOTE_LIMIT) : null),
-      saveArtifact: (name, body, mediaType) => {
-        artifacts ??= createNamedArtifacts(deps.keeper, deps);
-        return artifacts.save(name, body, mediaType);
-      },
-      jobId: job.jobId,
-      attempt: job.attempt,
-      labels: job.labels,
-      [DEPS]: deps,
-    };
-    Object.defineProperties(context, ON_DEMAND);
-    const returned = await definition.run(context as unknown as RunContext<unknown>);
+    const file = job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef);
+    const context = new Context(input, file, job, deps);
+    const returned = await definition.run(context as Context & RunContext<unknown>);
     refuseUnlessJson(returned, returned);
     const validated = validate(definition.output, returned);
     const result = validated instanceof Promise ? await validated : validated;
     const output = encodeOutput(result, returned, deps.maxOutputBytes);
-    const named = artifacts as NamedArtifacts | null;
+    const named = context[ARTIFACTS];
     return { output, artifacts: named === null ? [] : await named.all() };
   } catch (error) {
     const thrown = classify(error);
@@ -76,23 +61,54 @@ export async function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps
 }
 
 const DEPS = Symbol('deps');
+const ARTIFACTS = Symbol('artifacts');
 
 /**
- * What few functions use and is dear to make is made when it is read. The getters are shared by all contexts: closures of
- * each one's own would give every context a hidden class of its own.
+ * What few functions use and is dear to make is made when it is read. All are properties of the context's own, so that a copy
+ * has them too; their getters are shared by all contexts: closures of each one's own would give every context a hidden class of its own.
  */
-const ON_DEMAND = {
-  signal: {
-    enumerable: true,
-    get(this: { [DEPS]: RunDeps }): AbortSignal {
-      return this[DEPS].signal;
-    },
+class Context implements Omit<RunContext<unknown>, 'signal' | 'log'> {
+  readonly input: unknown;
+  readonly file: InputFile | null;
+  readonly model: Model;
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly progress: RunContext<unknown>['progress'];
+  readonly saveArtifact: RunContext<unknown>['saveArtifact'];
+  readonly [DEPS]: RunDeps;
+  [ARTIFACTS]: NamedArtifacts | null = null;
+
+  constructor(input: unknown, file: InputFile | null, job: ClaimedJob, deps: RunDeps) {
+    this.input = input;
+    this.file = file;
+    this.model = deps.model;
+    this.jobId = job.jobId;
+    this.attempt = job.attempt;
+    this.labels = job.labels;
+    this.progress = (fraction, note) =>
+      deps.progress(clamp(fraction), typeof note === 'string' ? note.slice(0, NOTE_LIMIT) : null);
+    this.saveArtifact = (name, body, mediaType) => {
+      this[ARTIFACTS] ??= createNamedArtifacts(deps.keeper, deps);
+      return this[ARTIFACTS].save(name, body, mediaType);
+    };
+    this[DEPS] = deps;
+    Object.defineProperty(this, 'signal', SIGNAL);
+    Object.defineProperty(this, 'log', LOG);
+  }
+}
+
+const SIGNAL = {
+  enumerable: true,
+  get(this: { [DEPS]: RunDeps }): AbortSignal {
+    return this[DEPS].signal;
   },
-  log: {
-    enumerable: true,
-    get(this: { [DEPS]: RunDeps }): Log {
-      return workflowLog(this[DEPS].log);
-    },
+};
+
+const LOG = {
+  enumerable: true,
+  get(this: { [DEPS]: RunDeps }): Log {
+    return workflowLog(this[DEPS].log);
   },
 };
 

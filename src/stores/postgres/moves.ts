@@ -9,7 +9,7 @@ import { decide } from '../../domain/decide.ts';
 import type { Command, Move, Rules } from '../../domain/decide.ts';
 import type { InlineBlob, Moved } from '../../ports/job-store.ts';
 import { laneAfter } from '../shared/lanes.ts';
-import { leaseEvents, movedOf, placeAfter, shownError } from '../shared/moves.ts';
+import { History, movedOf, placeAfter, shownError } from '../shared/moves.ts';
 import { knownOf, toLines } from '../shared/rows.ts';
 import type { SeenRow } from '../shared/rows.ts';
 import { names, numbers, texts } from './columns.ts';
@@ -35,6 +35,7 @@ export class Moves {
   readonly #lanes: Lanes;
   readonly #marks: Marks;
   readonly #rules: Rules;
+  readonly #history = new History();
 
   constructor(connection: Connection, lanes: Lanes, marks: Marks, rules: Rules) {
     this.#sql = prepared<{ end: Numbered; bury: Numbered; revive: Numbered }>(connection, 'moves');
@@ -110,9 +111,8 @@ export class Moves {
   }
 
   #end(planned: readonly Planned[], lanes: number[], revoke: boolean): Promise<Numbered[]> {
-    const blobs = planned.flatMap(({ row, blobs: own = [] }) =>
-      own.map((blob) => ({ ...blob, job: row.number })),
-    );
+    const blobs = planned.flatMap(({ blobs: own = [] }) => own);
+    const blobJobs = planned.flatMap(({ row, blobs: own = [] }) => own.map(() => row.number));
     return this.#sql.end.all({
       ...this.#common(planned),
       tokens: numbers(planned.map(({ row }) => row.token)),
@@ -127,7 +127,7 @@ export class Moves {
       artifacts: texts(
         planned.map(({ move }) => (move.artifacts.length === 0 ? null : JSON.stringify(move.artifacts))),
       ),
-      blob_jobs: numbers(blobs.map(({ job }) => job)),
+      blob_jobs: numbers(blobJobs),
       blob_uris: names(blobs.map(({ uri }) => uri)),
       blob_media_types: texts(blobs.map(({ mediaType }) => JSON.stringify(mediaType))),
       ...oneAfterAnother(blobs.map(({ bytes }) => bytes)),
@@ -165,13 +165,12 @@ export class Moves {
   }
 
   #common(planned: readonly Planned[]) {
-    const events = planned.map(({ row, move }) => [...leaseEvents(row), ...move.events]);
     const deaths = planned.map(({ row, move }) => (move.to === 'dead_letter' ? shownError(row, move) : null));
     return {
       now: planned[0]?.row.now ?? null,
       jobs: numbers(planned.map(({ row }) => row.number)),
-      event_counts: numbers(events.map((lines) => lines.length)),
-      events: texts(events.map(toLines)),
+      event_counts: numbers(planned.map(({ row, move }) => this.#history.count(row, move))),
+      events: texts(planned.map(({ row, move }) => this.#history.lines(row, move))),
       tenants: names(planned.map(({ row }) => this.#lanes.get(row.lane).tenant)),
       errors: texts(planned.map(({ move }) => toLines(move.errors))),
       decisions: texts(planned.map(({ move }) => orNull(move.decision))),

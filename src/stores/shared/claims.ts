@@ -1,31 +1,16 @@
 /** Claims, in every store: what was found ready, and what a worker gets of it. */
-import type { Known, Move, Suspicion } from '../../domain/decide.ts';
+import type { Move, Suspicion } from '../../domain/decide.ts';
 import type { ClaimedJob, Suspects } from '../../ports/job-store.ts';
 import type { LaneRow } from './lanes.ts';
-import { decisionOf, labelsOf, limitsOf, parsed } from './rows.ts';
+import { labelsOf, parsed } from './rows.ts';
 import type { SeenRow } from './rows.ts';
 
-export interface ReadyRow {
-  number: number;
-  priority: number;
-  place: number;
-  id: string;
-  attempt: number;
-  used: number;
-  replays: number;
-  timeout_ms: number;
-  max_attempts: number;
-  deadline_at: number;
-  deadline_ms: number;
-  decision: string | null;
-  event_count: number;
+/** A job that waits, as a claim reads it; as it is held once it was leased. */
+export interface ReadyRow extends SeenRow {
   input: string;
   input_ref: string | null;
   labels: string | null;
 }
-
-/** As much of it as a claim's decision and its answer need. */
-export type ReadyJob = Omit<ReadyRow, 'number' | 'priority' | 'place'>;
 
 export interface ReadyLane {
   key: number;
@@ -38,7 +23,7 @@ export interface ReadyTenant<One extends ReadyLane = ReadyLane> {
   lanes: One[];
 }
 
-export function claimedJob(row: ReadyJob, lane: LaneRow, move: Move, token: number): ClaimedJob {
+export function claimedJob(row: ReadyRow, lane: LaneRow, move: Move, token: number): ClaimedJob {
   return {
     jobId: row.id,
     tenant: lane.tenant,
@@ -56,49 +41,17 @@ export function claimedJob(row: ReadyJob, lane: LaneRow, move: Move, token: numb
   };
 }
 
-export function readyOf(row: ReadyJob): Known {
-  const { id, attempt, used, replays } = row;
-  const limits = limitsOf(row);
-  return {
-    jobId: id,
-    status: 'queued',
-    attempt,
-    used,
-    replays,
-    limits,
-    decision: decisionOf(row),
-    running: null,
-  };
-}
-
 /** The row of a job that was just leased, as its settlement needs it: nothing else is written of it while its lease is there. */
-export function heldRow(
-  row: ReadyJob,
-  stand: { number: number; lane: number; priority: number; place: number },
+export function asHeld(
+  row: ReadyRow,
   lease: { token: number; session: string; worker: string; since: number },
 ): SeenRow {
-  return {
-    number: stand.number,
-    id: row.id,
-    lane: stand.lane,
-    status: 'queued',
-    priority: stand.priority,
-    place: stand.place,
-    attempt: row.attempt,
-    used: row.used,
-    replays: row.replays,
-    timeout_ms: row.timeout_ms,
-    max_attempts: row.max_attempts,
-    deadline_at: row.deadline_at,
-    deadline_ms: row.deadline_ms,
-    decision: row.decision,
-    event_count: row.event_count,
-    token: lease.token,
-    session: lease.session,
-    worker: lease.worker,
-    since: lease.since,
-    now: lease.since,
-  };
+  row.token = lease.token;
+  row.session = lease.session;
+  row.worker = lease.worker;
+  row.since = lease.since;
+  row.input = ''; // the attempt's from now on
+  return row;
 }
 
 /** How many jobs of each suspicion a claim may still bring. */
