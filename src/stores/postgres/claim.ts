@@ -10,7 +10,7 @@
  */
 import { decide } from '../../domain/decide.ts';
 import type { JobStore, Lane } from '../../ports/job-store.ts';
-import { allowance, asHeld, byTenant, claimedJob } from '../shared/claims.ts';
+import { allowance, byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
 import type { Allowance, ReadyLane, ReadyRow } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
 import { movedOf } from '../shared/moves.ts';
@@ -18,7 +18,6 @@ import { Turns } from '../shared/turns.ts';
 import { numbers, texts } from './columns.ts';
 import type { StoreContext } from './context.ts';
 import type { Place } from './marks.ts';
-import { knownOf } from '../shared/rows.ts';
 import type { SeenRow } from '../shared/rows.ts';
 import { prepared } from './statements.ts';
 
@@ -45,8 +44,11 @@ interface WaitingLane extends LaneRow {
   waiting: number;
 }
 
-/** The token is null where the job is past its deadline. */
-interface Found extends ReadyRow, Moment {}
+interface Found extends ReadyRow, Moment {
+  lane: number;
+  /** Null where the job is past its deadline. */
+  token: number | null;
+}
 
 type TakenRow = Found | (Moment & { number: null });
 
@@ -213,12 +215,12 @@ class Claims {
     const { held, lanes, rules } = this.#context;
     for (const row of leased) {
       const token = row.token ?? 0;
-      const { move } = decide(knownOf(row), { type: 'claim', worker }, now, rules);
+      const { move } = decide(readyOf(row), { type: 'claim', worker }, now, rules);
       if (move?.to !== 'running') throw new Error(`${row.id} was leased and cannot run`);
       const lane = lanes.get(row.lane);
       moved.push(movedOf(row, lane, move, null));
       jobs.push(claimedJob(row, lane, move, token));
-      held.add(token, asHeld(row, { token, session, worker, since: now }));
+      held.add(token, heldRow(row, lane.lane, { token, session, worker, now }));
     }
     this.#mark(leased);
   }

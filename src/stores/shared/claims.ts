@@ -1,12 +1,28 @@
 /** Claims, in every store: what was found ready, and what a worker gets of it. */
-import type { Move, Suspicion } from '../../domain/decide.ts';
+import type { Known, Move, Suspicion } from '../../domain/decide.ts';
 import type { ClaimedJob, Suspects } from '../../ports/job-store.ts';
 import type { LaneRow } from './lanes.ts';
-import { labelsOf, parsed } from './rows.ts';
+import { decisionOf, labelsOf, limitsOf, parsed } from './rows.ts';
 import type { SeenRow } from './rows.ts';
 
-/** A job that waits, as a claim reads it; as it is held once it was leased. */
-export interface ReadyRow extends SeenRow {
+/** A job that waits, as a claim reads it. */
+export interface ReadyRow
+  extends Pick<
+    SeenRow,
+    | 'number'
+    | 'priority'
+    | 'place'
+    | 'id'
+    | 'attempt'
+    | 'used'
+    | 'replays'
+    | 'timeout_ms'
+    | 'max_attempts'
+    | 'deadline_at'
+    | 'deadline_ms'
+    | 'decision'
+    | 'event_count'
+  > {
   input: string;
   input_ref: string | null;
   labels: string | null;
@@ -41,17 +57,47 @@ export function claimedJob(row: ReadyRow, lane: LaneRow, move: Move, token: numb
   };
 }
 
+export function readyOf(row: ReadyRow): Known {
+  return {
+    jobId: row.id,
+    status: 'queued',
+    attempt: row.attempt,
+    used: row.used,
+    replays: row.replays,
+    limits: limitsOf(row),
+    decision: decisionOf(row),
+    running: null,
+  };
+}
+
 /** The row of a job that was just leased, as its settlement needs it: nothing else is written of it while its lease is there. */
-export function asHeld(
+export function heldRow(
   row: ReadyRow,
-  lease: { token: number; session: string; worker: string; since: number },
+  lane: number,
+  lease: { token: number; session: string; worker: string; now: number },
 ): SeenRow {
-  row.token = lease.token;
-  row.session = lease.session;
-  row.worker = lease.worker;
-  row.since = lease.since;
-  row.input = ''; // the attempt's from now on
-  return row;
+  return {
+    number: row.number,
+    id: row.id,
+    lane,
+    status: 'queued',
+    priority: row.priority,
+    place: row.place,
+    attempt: row.attempt,
+    used: row.used,
+    replays: row.replays,
+    timeout_ms: row.timeout_ms,
+    max_attempts: row.max_attempts,
+    deadline_at: row.deadline_at,
+    deadline_ms: row.deadline_ms,
+    decision: row.decision,
+    event_count: row.event_count,
+    token: lease.token,
+    session: lease.session,
+    worker: lease.worker,
+    since: lease.now,
+    now: lease.now,
+  };
 }
 
 /** How many jobs of each suspicion a claim may still bring. */

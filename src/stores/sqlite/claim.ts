@@ -5,11 +5,10 @@
  * A claim does not write the record. The lease is the `running` event until the attempt ends.
  */
 import type { JobStore, Lane } from '../../ports/job-store.ts';
-import { allowance, asHeld, byTenant, claimedJob } from '../shared/claims.ts';
+import { allowance, byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
 import type { ReadyLane, ReadyRow } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
 import { movedOf } from '../shared/moves.ts';
-import { knownOf } from '../shared/rows.ts';
 import { Turns } from '../shared/turns.ts';
 import type { StoreContext } from './context.ts';
 import type { SessionRow } from './sessions.ts';
@@ -110,13 +109,13 @@ class Claims {
     const leased: number[] = [];
     const firstToken = numbers.take('token', rows.length);
     for (const row of rows) {
-      const { move, refusal } = moves.decide(knownOf(row), { type: 'claim', worker }, now);
+      const { move, refusal } = moves.decide(readyOf(row), { type: 'claim', worker }, now);
       if (move === undefined) throw new Error(`${row.id} is ready and cannot be claimed: ${refusal.refused}`);
       if (move.to === 'running') {
         const token = firstToken + leased.push(row.number) - 1;
         moved.push(movedOf(row, lane, move, null));
         jobs.push(claimedJob(row, lane, move, token));
-        held.add(token, asHeld(row, { token, session, worker, since: now }));
+        held.add(token, heldRow(row, lane.lane, { token, session, worker, now }));
       } else {
         moved.push(moves.write(moves.queuedJob(row.number), move, now, { revoke: false }));
       }

@@ -14,9 +14,9 @@ WHERE workflow = :workflow AND version = :version AND output_schema_sha256 = :ou
 ORDER BY lane;
 
 -- name: first
-SELECT r.job AS number, r.lane, r.priority, r.place, j.id, j.status, j.attempt, j.used, j.replays,
+SELECT r.job AS number, r.priority, r.place, j.id, j.attempt, j.used, j.replays,
   j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms, j.decision, j.event_count,
-  q.input, q.input_ref, q.labels, NULL AS token, NULL AS session, NULL AS worker, NULL AS since, NULL AS now
+  q.input, q.input_ref, q.labels
 FROM ready r CROSS JOIN jobs j ON j.number = r.job CROSS JOIN requests q ON q.job = r.job
 WHERE r.lane = :lane
 ORDER BY r.priority DESC, r.place, r.job
