@@ -118,7 +118,7 @@ WITH moves AS MATERIALIZED (
 ), asked AS (
   INSERT INTO claimcheck.decisions (job, tenant, code, error) SELECT number, tenant, code, shown FROM written
 )
-SELECT job AS number FROM moves WHERE job NOT IN (SELECT number FROM written);
+SELECT job AS number FROM unnest(:jobs::bigint[]) AS asked_for(job) WHERE job NOT IN (SELECT number FROM written);
 
 -- name: revive
 -- A dead letter waits again, where its decision is still open and is the one that was read.
