@@ -7,7 +7,7 @@
  * @property {number} slowRounds the same at most, of a peer that takes long
  * @property {boolean} all whether every peer takes part everywhere
  * @property {{ ms: number }} enqueue
- * @property {{ jobs: number, warm: number }} drain `warm`: besides, before the clock starts
+ * @property {{ jobs: number, warm: number }} drain `warm`: besides, before the clock starts, for each process
  * @property {{ jobs: number, rounds: number }} latency
  * @property {{ jobs: number, ms: number, rounds: number }} inFlight
  * @property {{ rounds: number, limitMs: number }} recovery

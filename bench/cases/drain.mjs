@@ -1,11 +1,14 @@
 /**
  * A full queue, emptied by one process or by two whose functions end at once.
  *
- * The queue holds some more jobs than are counted: the clock starts when that many functions have run, so that connections
- * are open and code is compiled, and stops when nothing is left in the store. One batch is ahead at the start and none at the end, which
- * costs those with large batches a little.
+ * The queue holds some more jobs than are counted: the clock starts when so many functions have run for each process, so that
+ * connections are open and code is compiled, and stops when nothing is left in the store. One batch is ahead at the start and none at the
+ * end, which costs those with large batches a little.
+ *
+ * "In and out" is the way through the queue: the time that the same jobs took to be handed in, in batches, is added.
  */
 import { told, withDrivers } from '../lib/child.mjs';
+import { nowMs } from '../lib/clock.mjs';
 import { watchCpu } from '../lib/processes.mjs';
 import { sum } from '../lib/stats.mjs';
 
@@ -18,12 +21,13 @@ import { sum } from '../lib/stats.mjs';
  *
  * @param {Ground} ground
  * @param {string} system
- * @param {{ jobs: number, warm: number, processes?: number, job?: 'nothing' | 'artifact' }} options `warm`: run before the clock starts
+ * @param {{ jobs: number, warm: number, processes?: number, job?: 'nothing' | 'artifact' }} options `warm`: run before the clock starts, for each process
  * @returns {Promise<Numbers>}
  */
 export async function fillAndDrain({ place, serverPid, settle }, system, options) {
-  const { jobs, warm, processes = 1, job = 'nothing' } = options;
-  await stock(place, system, warm + jobs);
+  const { jobs, processes = 1, job = 'nothing' } = options;
+  const warm = options.warm * processes;
+  const handedInMs = await stock(place, system, jobs, warm);
   await settle();
   const each = { ...place, results: job === 'artifact' };
   return withDrivers(
@@ -42,8 +46,10 @@ export async function fillAndDrain({ place, serverPid, settle }, system, options
       );
       const counted = warm + jobs - from.ran;
       const clientMs = sum(reports.map(({ marks }) => marks.at(-1)?.cpuMs ?? 0)) - from.cpuMs;
+      const msPerJob = (toMs - from.atMs) / counted;
       return {
-        'jobs/s': (1000 * counted) / (toMs - from.atMs),
+        'jobs/s': 1000 / msPerJob,
+        'in and out/s': 1000 / (msPerJob + handedInMs / jobs),
         ...cpuPerJob({ clientMs, serverMs: server.between(from.atMs, toMs), jobs: counted }),
         'peak MB': Math.max(...reports.map(({ peakMb }) => peakMb)),
       };
@@ -57,11 +63,17 @@ export async function fillAndDrain({ place, serverPid, settle }, system, options
  * @param {Place} place
  * @param {string} system
  * @param {number} jobs
+ * @param {number} [before] as many more, handed in before the clock starts
+ * @returns {Promise<number>} how long the jobs took, in ms
  */
-export async function stock(place, system, jobs) {
-  await withDrivers(system, [place], async (driver) => {
+export async function stock(place, system, jobs, before = 0) {
+  return withDrivers(system, [place], async (driver) => {
+    await driver.stock({ jobs: before });
+    const fromMs = nowMs();
     await driver.stock({ jobs });
+    const tookMs = nowMs() - fromMs;
     await driver.close();
+    return tookMs;
   });
 }
 

@@ -86,7 +86,14 @@ export const CASES = {
               fillAndDrain(ground, system, { ...shareOf(system, drain), processes, job }),
             ),
           },
-          [{ ours: ours(store), peers, floor: FLOOR[store], metrics: ['jobs/s', 'cpu us/job'] }],
+          [
+            {
+              ours: ours(store),
+              peers,
+              floor: FLOOR[store],
+              metrics: ['jobs/s', 'in and out/s', 'cpu us/job'],
+            },
+          ],
         );
       }
     }

@@ -169,16 +169,12 @@ export function decide(known: Known, command: Command, now: number, rules: Rules
 function claim(known: Known, worker: string, now: number): Decided {
   if (known.status !== 'queued') return refuse('not_queued');
   if (now >= known.limits.deadlineAt) return expire(known, now);
-  const attempt = known.attempt + 1;
-  return {
-    move: {
-      ...unchanged(known),
-      to: 'running',
-      attempt,
-      used: known.used + 1,
-      events: [{ type: 'running', from: 'queued', to: 'running', at: now, attempt, worker }],
-    },
-  };
+  const move = unchanged(known);
+  move.to = 'running';
+  move.attempt += 1;
+  move.used += 1;
+  move.events = [{ type: 'running', from: 'queued', to: 'running', at: now, attempt: move.attempt, worker }];
+  return { move };
 }
 
 function expire(known: Known, now: number): Decided {
@@ -194,13 +190,12 @@ function whileRunning(known: Known, outcome: () => Move): Decided {
 }
 
 function complete(known: Known, artifact: ArtifactRef, artifacts: NamedArtifact[], now: number): Move {
-  return {
-    ...unchanged(known),
-    to: 'completed',
-    artifact,
-    artifacts,
-    events: [stamped(known, now, { type: 'completed', to: 'completed' })],
-  };
+  const move = unchanged(known);
+  move.to = 'completed';
+  move.artifact = artifact;
+  move.artifacts = artifacts;
+  move.events = [stamped(known, now, { type: 'completed', to: 'completed' })];
+  return move;
 }
 
 function fail(known: Known, failure: Failure, jitter: number, now: number, backoff: Backoff): Move {
@@ -396,10 +391,11 @@ function unchanged(known: Known): Move {
   };
 }
 
-function stamped(known: Known, now: number, event: Omit<JobEvent, 'from' | 'at' | 'attempt'>): JobEvent {
-  const { type, to, ...rest } = event;
-  const worker = known.running === null ? {} : { worker: known.running.worker };
-  return { type, from: known.status, to, at: now, attempt: known.attempt, ...worker, ...rest };
+function stamped(known: Known, now: number, what: Omit<JobEvent, 'from' | 'at' | 'attempt'>): JobEvent {
+  const { type, to } = what;
+  const event: JobEvent = { type, from: known.status, to, at: now, attempt: known.attempt };
+  if (known.running !== null) event.worker = known.running.worker;
+  return Object.assign(event, what);
 }
 
 function elapsed(known: Known, now: number): number {

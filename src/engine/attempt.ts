@@ -50,6 +50,7 @@ export interface AttemptDeps extends Pick<RunDeps, 'uploads'> {
   progress: (job: ClaimedJob, fraction: number, note: string | null) => void;
   /** Writes the end of the attempt, however long that takes. */
   settle: Settle;
+  holder: AttemptHolder;
   reached?: Reached | undefined;
 }
 
@@ -57,10 +58,16 @@ export interface Attempt {
   job: ClaimedJob;
   /** Fires the signal. The first cause counts. */
   end(cause: Ending): void;
-  /** The record no longer waits for this attempt. */
-  concluded: Promise<void>;
+}
+
+/** Whoever holds an attempt hears of both of its ends, in either order, and never before it has been started. */
+export interface AttemptHolder {
   /** The function has returned: its slot is free. */
-  returned: Promise<unknown>;
+  hasReturned(attempt: Attempt): void;
+  /** The record no longer waits for this attempt. */
+  hasConcluded(attempt: Attempt): void;
+  /** The same, but its end could not be written. */
+  isUnsettled(attempt: Attempt, error: unknown): void;
 }
 
 export function startAttempt(
@@ -72,11 +79,12 @@ export function startAttempt(
   return new RunningAttempt(workflow, job, now, deps);
 }
 
-/** What few functions ask for (a signal, a log of the attempt's own) is made when it is asked for. */
+/**
+ * What few functions ask for (a signal, a log of the attempt's own) is made when it is asked for, and what is known at once
+ * goes on at once: functions that end soon come by the thousand, and each promise is one to be made and waited for.
+ */
 class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   readonly job: ClaimedJob;
-  readonly concluded: Promise<void>;
-  readonly returned: Promise<unknown>;
   readonly keeper: Keeper;
   readonly #workflow: KnownWorkflow;
   readonly #deps: AttemptDeps;
@@ -84,8 +92,8 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   readonly #startedMs: number;
   readonly #timer: () => void;
   #graceTimer: (() => void) | null = null;
-  /** Set once somebody waits for the function without being sure that it returns. */
-  #giveUp: (() => void) | null = null;
+  /** Ends the process that the function runs in, where it has one of its own. */
+  #endProcess: (() => void) | null = null;
   #controller: AbortController | null = null;
   #log: Log | null = null;
   /** Null until it calls a model. */
@@ -105,23 +113,11 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     this.keeper = createKeeper(deps.blobs, job, deps.settings);
     deps.reached?.('attempt.starting');
     const isolation = workflow.definition.isolation === 'process' ? deps.isolation : null;
-    if (isolation !== null) {
-      const givenUp = new Promise<void>((resolve) => {
-        this.#giveUp = resolve;
-      });
-      const ran = runIsolated(isolation, job, this, givenUp);
-      this.returned = ran;
-      this.concluded = this.#conclude(ran); // given up, it is ended, so its end can be waited for
-      return;
-    }
-    const ran = runWorkflow(workflow, job, this);
-    this.returned = ran;
-    this.concluded = this.#conclude(
-      new Promise((resolve) => {
-        this.#giveUp = () => resolve(null);
-        void ran.then(resolve);
-      }),
-    );
+    const ran =
+      isolation === null
+        ? runWorkflow(workflow, job, this)
+        : runIsolated(isolation, job, this, this.#givenUp());
+    void ran.then((result) => this.#returned(result));
   }
 
   get uploads() {
@@ -192,30 +188,72 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
       this.#keeping?.abort(new AttemptEndedError(ending));
       return;
     }
-    if (ending === 'shutdown') this.#giveUp?.(); // a grace under way ends too: nobody waits for it any more
-    if (this.#cause !== null) return;
-    this.#cause = ending;
-    this.#controller?.abort(new AttemptEndedError(ending));
-    this.#graceTimer = this.#deps.clock.after(this.#deps.settings.graceMs, () => this.#giveUp?.());
+    if (this.#cause === null) {
+      this.#cause = ending;
+      this.#controller?.abort(new AttemptEndedError(ending));
+      this.#graceTimer = this.#deps.clock.after(this.#deps.settings.graceMs, () => this.#giveUp());
+    }
+    if (ending === 'shutdown') this.#giveUp(); // a grace under way ends too: nobody waits for it any more
   }
 
-  async #conclude(answered: Promise<Ran | null>): Promise<void> {
-    const result = await answered;
+  /** Resolves where the function is not waited for any longer. */
+  #givenUp(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#endProcess = resolve;
+    });
+  }
+
+  #giveUp(): void {
+    // given up, a process is ended, so its end can be waited for
+    if (this.#endProcess === null) this.#conclude(null);
+    else this.#endProcess();
+  }
+
+  #returned(result: Ran): void {
+    const { holder } = this.#deps;
+    holder.hasReturned(this);
+    this.#conclude(result);
+  }
+
+  #conclude(result: Ran | null): void {
+    if (this.#over) return;
+    const { holder } = this.#deps;
+    this.#written(result).then(
+      () => holder.hasConcluded(this),
+      (error: unknown) => holder.isUnsettled(this, error),
+    );
+  }
+
+  /** Resolves when the end is in the record. */
+  #written(result: Ran | null): Promise<void> {
+    try {
+      const outcome = this.#outcome(result);
+      return outcome instanceof Promise
+        ? this.#kept(outcome).then((one) => this.#settle(one))
+        : this.#settle(outcome);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Null where the record has moved on; mostly known at once. */
+  #outcome(result: Ran | null): Outcome | null | Promise<Outcome> {
     this.#deps.reached?.('attempt.returned');
     // a function that blocked the event loop past its limit returns before the timer could fire
-    if (this.#elapsedMs() >= this.#limit.ms) this.end(this.#limit.cause);
+    const elapsedMs = this.#elapsedMs();
+    if (elapsedMs >= this.#limit.ms) this.end(this.#limit.cause);
     this.#over = true;
     this.#timer();
     this.#graceTimer?.();
     if (this.#calls !== null) this.#deps.partials.end(this.job);
-    const ended = { result, cause: this.#cause, elapsedMs: this.#elapsedMs() };
-    const concluded = outcomeFor(this.job, ended, this);
-    // mostly known: no turn is spent
-    const outcome = concluded instanceof Promise ? await this.#kept(concluded) : concluded;
-    if (outcome === null) return;
+    return outcomeFor(this.job, { result, cause: this.#cause, elapsedMs }, this);
+  }
+
+  #settle(outcome: Outcome | null): Promise<void> {
+    if (outcome === null) return Promise.resolve();
     this.#deps.reached?.('attempt.kept');
-    await this.#deps.settle(this.job, outcome, blobsOf(outcome, this.keeper.inline));
-    if (outcome.type === 'hold') this.#deps.onHeld();
+    const settled = this.#deps.settle(this.job, outcome, blobsOf(outcome, this.keeper.inline));
+    return outcome.type === 'hold' ? settled.then(() => this.#deps.onHeld()) : settled;
   }
 
   /** An artifact that finds no room is given up where the attempt is ended meanwhile. */

@@ -28,39 +28,66 @@ export interface Keeper {
     patience?: Patience,
   ): Promise<ArtifactRef>;
   /** What has to be written with the settlement. */
-  inline: InlineBlob[];
+  readonly inline: InlineBlob[];
 }
 
 type Kind = 'artifacts' | 'evidence';
 
 export function createKeeper(
   blobs: BlobStore,
-  { jobId, token }: Pick<ClaimedJob, 'jobId' | 'token'>,
-  { inlineBytes, maxOutputBytes }: Pick<EngineSettings, 'inlineBytes' | 'maxOutputBytes'>,
+  job: Pick<ClaimedJob, 'jobId' | 'token'>,
+  settings: Pick<EngineSettings, 'inlineBytes' | 'maxOutputBytes'>,
 ): Keeper {
-  const inline: InlineBlob[] = [];
-  const uriOf = (kind: Kind, name: string) => `${kind}/${jobId}/${token}/${name}`;
+  return new AttemptKeeper(blobs, job, settings);
+}
 
-  function keepInline(kind: Kind, name: string, body: Uint8Array, mediaType: string): ArtifactRef | null {
-    if (body.byteLength > inlineBytes) return null;
-    const uri = uriOf(kind, name);
-    inline.push({ uri, bytes: body, mediaType });
+class AttemptKeeper implements Keeper {
+  readonly #blobs: BlobStore;
+  readonly #job: Pick<ClaimedJob, 'jobId' | 'token'>;
+  readonly #settings: Pick<EngineSettings, 'inlineBytes' | 'maxOutputBytes'>;
+  inline: InlineBlob[] = [];
+
+  constructor(
+    blobs: BlobStore,
+    job: Pick<ClaimedJob, 'jobId' | 'token'>,
+    settings: Pick<EngineSettings, 'inlineBytes' | 'maxOutputBytes'>,
+  ) {
+    this.#blobs = blobs;
+    this.#job = job;
+    this.#settings = settings;
+  }
+
+  keepInline(kind: Kind, name: string, body: Uint8Array, mediaType: string): ArtifactRef | null {
+    if (body.byteLength > this.#settings.inlineBytes) return null;
+    const uri = this.#uriOf(kind, name);
+    const blob = { uri, bytes: body, mediaType };
+    if (this.inline.length === 0)
+      this.inline = [blob]; // mostly the only one: an array that grows keeps room for sixteen
+    else this.inline.push(blob);
     return { uri, sha256: sha256(body), bytes: body.byteLength, mediaType };
   }
 
-  return {
-    inline,
-    keepInline,
-    async keep(kind, name, body, mediaType, patience) {
-      const small = body instanceof Uint8Array ? keepInline(kind, name, body, mediaType) : null;
-      if (small !== null) return small;
-      const uri = uriOf(kind, name);
-      const put = () => blobs.put({ uri, body, maxBytes: maxOutputBytes });
-      const again = patience !== undefined && body instanceof Uint8Array;
-      const stored = await (again ? patiently(patience, put) : put());
-      return { uri, ...stored, mediaType };
-    },
-  };
+  async keep(
+    kind: Kind,
+    name: string,
+    body: Uint8Array | AsyncIterable<Uint8Array>,
+    mediaType: string,
+    patience?: Patience,
+  ): Promise<ArtifactRef> {
+    const small = body instanceof Uint8Array ? this.keepInline(kind, name, body, mediaType) : null;
+    if (small !== null) return small;
+    const uri = this.#uriOf(kind, name);
+    const { maxOutputBytes: maxBytes } = this.#settings;
+    const put = () => this.#blobs.put({ uri, body, maxBytes });
+    const again = patience !== undefined && body instanceof Uint8Array;
+    const stored = await (again ? patiently(patience, put) : put());
+    return { uri, ...stored, mediaType };
+  }
+
+  #uriOf(kind: Kind, name: string): string {
+    const { jobId, token } = this.#job;
+    return `${kind}/${jobId}/${token}/${name}`;
+  }
 }
 
 function sha256(bytes: Uint8Array): string {

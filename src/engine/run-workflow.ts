@@ -84,22 +84,9 @@ async function runOnce(workflow: KnownWorkflow, job: ClaimedJob, kept: Kept): Pr
     const { definition } = workflow;
     const checked = checkedInput(definition, job);
     const input: unknown = checked instanceof Promise ? await checked : checked;
-    const context: Omit<RunContext<unknown>, keyof typeof ON_DEMAND> & { [KEPT]: Kept } = {
-      input,
-      file: job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef),
-      progress: (fraction, note) =>
-        deps.progress(clamp(fraction), typeof note === 'string' ? note.slice(0, NOTE_LIMIT) : null),
-      saveArtifact: (name, body, mediaType) => {
-        kept.artifacts ??= createNamedArtifacts(deps.keeper, deps);
-        return kept.artifacts.save(name, body, mediaType);
-      },
-      jobId: job.jobId,
-      attempt: job.attempt,
-      labels: job.labels,
-      [KEPT]: kept,
-    };
-    Object.defineProperties(context, ON_DEMAND);
-    const returned = await definition.run(context as unknown as RunContext<unknown>);
+    const file = job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef);
+    const context = new Context(input, file, job, kept);
+    const returned = await definition.run(context as Context & RunContext<unknown>);
     refuseUnlessJson(returned, returned);
     const validated = validate(definition.output, returned);
     const result = validated instanceof Promise ? await validated : validated;
@@ -116,29 +103,59 @@ async function runOnce(workflow: KnownWorkflow, job: ClaimedJob, kept: Kept): Pr
 const KEPT = Symbol('kept');
 
 /**
- * What few functions use and is dear to make is made when it is read. The getters are shared by all contexts: closures of
- * each one's own would give every context a hidden class of its own.
+ * What few functions use and is dear to make is made when it is read. All are properties of the context's own, so that a copy
+ * has them too; their getters are shared by all contexts: closures of each one's own would give every context a hidden class of its own.
  */
-const ON_DEMAND = {
-  signal: {
-    enumerable: true,
-    get(this: { [KEPT]: Kept }): AbortSignal {
-      return this[KEPT].deps.signal;
-    },
+class Context implements Omit<RunContext<unknown>, 'signal' | 'log' | 'model'> {
+  readonly input: unknown;
+  readonly file: InputFile | null;
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly progress: RunContext<unknown>['progress'];
+  readonly saveArtifact: RunContext<unknown>['saveArtifact'];
+  readonly [KEPT]: Kept;
+
+  constructor(input: unknown, file: InputFile | null, job: ClaimedJob, kept: Kept) {
+    const { deps } = kept;
+    this.input = input;
+    this.file = file;
+    this.jobId = job.jobId;
+    this.attempt = job.attempt;
+    this.labels = job.labels;
+    this.progress = (fraction, note) =>
+      deps.progress(clamp(fraction), typeof note === 'string' ? note.slice(0, NOTE_LIMIT) : null);
+    this.saveArtifact = (name, body, mediaType) => {
+      kept.artifacts ??= createNamedArtifacts(deps.keeper, deps);
+      return kept.artifacts.save(name, body, mediaType);
+    };
+    this[KEPT] = kept;
+    Object.defineProperty(this, 'signal', SIGNAL);
+    Object.defineProperty(this, 'log', LOG);
+    Object.defineProperty(this, 'model', MODEL);
+  }
+}
+
+const SIGNAL = {
+  enumerable: true,
+  get(this: { [KEPT]: Kept }): AbortSignal {
+    return this[KEPT].deps.signal;
   },
-  model: {
-    enumerable: true,
-    get(this: { [KEPT]: Kept }): RecordedModels {
-      const kept = this[KEPT];
-      kept.models ??= kept.deps.openModels();
-      return kept.models.model;
-    },
+};
+
+const MODEL = {
+  enumerable: true,
+  get(this: { [KEPT]: Kept }): RecordedModels {
+    const kept = this[KEPT];
+    kept.models ??= kept.deps.openModels();
+    return kept.models.model;
   },
-  log: {
-    enumerable: true,
-    get(this: { [KEPT]: Kept }): Log {
-      return workflowLog(this[KEPT].deps.log);
-    },
+};
+
+const LOG = {
+  enumerable: true,
+  get(this: { [KEPT]: Kept }): Log {
+    return workflowLog(this[KEPT].deps.log);
   },
 };
 

@@ -31,19 +31,35 @@ export function createSettler({ store, clock, log, announce, killed }: SettlerDe
     return settled;
   }
 
-  return async (job, command, blobs) => {
+  function told(job: ClaimedJob, { refused }: Settled): void {
+    if (refused === undefined) return;
+    const fields = { job_id: job.jobId, attempt: job.attempt, code: refused };
+    log.warn(fields, 'a late outcome was refused: the job has moved on');
+  }
+
+  async function again(job: ClaimedJob, settlement: Settlement, error: unknown): Promise<void> {
+    let fault = error;
     for (let failures = 0; !killed.aborted; failures += 1) {
+      if (!isPassing(fault)) throw fault; // a defect: the sweep recovers the job
+      await createPause(clock).wait(retryDelayMs(failures), killed);
+      if (killed.aborted) return;
       try {
-        const settled = await write({ jobId: job.jobId, token: job.token, command, blobs });
-        if (settled.moved !== undefined) return;
-        const before = failures === 0 ? null : await settledBefore(store, job, command);
-        if (before !== null) return announce([before]);
-        const fields = { job_id: job.jobId, attempt: job.attempt, code: settled.refused };
-        return log.warn(fields, 'a late outcome was refused: the job has moved on');
-      } catch (error) {
-        if (!isPassing(error)) throw error; // a defect: the sweep recovers the job
-        await createPause(clock).wait(retryDelayMs(failures), killed);
+        const settled = await write(settlement);
+        const before =
+          settled.moved === undefined ? await settledBefore(store, job, settlement.command) : null;
+        return before === null ? told(job, settled) : announce([before]);
+      } catch (next) {
+        fault = next;
       }
     }
+  }
+
+  return (job, command, blobs) => {
+    if (killed.aborted) return Promise.resolve();
+    const settlement = { jobId: job.jobId, token: job.token, command, blobs };
+    return write(settlement).then(
+      (settled) => told(job, settled),
+      (error: unknown) => again(job, settlement, error),
+    );
   };
 }

@@ -1,8 +1,8 @@
 /** The attempts that one worker holds: each takes a slot until its function has returned and its outcome is written. */
-import type { Attempt } from './attempt.ts';
+import type { Attempt, AttemptHolder } from './attempt.ts';
 import type { Ending } from './ending.ts';
 
-export interface Slots {
+export interface Slots extends AttemptHolder {
   taken(): number;
   /** The tokens of the attempts held now. */
   tokens(): number[];
@@ -23,43 +23,56 @@ export interface SlotsDeps {
   onStuck: () => void;
 }
 
+/** Which half of its end an attempt has reached; a slot comes free with both: a crash in between costs the attempt. */
+type Half = 'neither' | 'returned' | 'recorded';
+
 export function createSlots(deps: SlotsDeps): Slots {
-  /** Which half of its end each has reached; a slot comes free with both: a crash in between costs the attempt. */
-  const attempts = new Map<Attempt, { returned: boolean; recorded: boolean }>();
+  const attempts = new Map<Attempt, Half>();
+  const waiting = new Set<{ open: Set<Attempt>; resolve: () => void }>();
   let stuck = 0;
 
-  function watch(attempt: Attempt): void {
-    const ends = { returned: false, recorded: false };
-    attempts.set(attempt, ends);
+  function free(attempt: Attempt): void {
+    attempts.delete(attempt);
+    deps.onFree(attempt);
+  }
 
-    function freeIfBoth(): void {
-      if (!ends.returned || !ends.recorded) return;
-      attempts.delete(attempt);
-      deps.onFree(attempt);
+  function hasReturned(attempt: Attempt): void {
+    if (attempts.get(attempt) !== 'recorded') return void attempts.set(attempt, 'returned');
+    stuck -= 1;
+    free(attempt);
+  }
+
+  function hasConcluded(attempt: Attempt): void {
+    for (const one of waiting) {
+      if (!one.open.delete(attempt) || one.open.size > 0) continue;
+      waiting.delete(one);
+      one.resolve();
     }
+    if (attempts.get(attempt) === 'returned') return free(attempt);
+    attempts.set(attempt, 'recorded');
+    stuck += 1;
+    if (stuck >= deps.width) deps.onStuck();
+  }
 
-    function recorded(): void {
-      ends.recorded = true;
-      if (ends.returned) return freeIfBoth();
-      stuck += 1;
-      if (stuck >= deps.width) deps.onStuck();
-    }
-
-    void attempt.returned.then(() => {
-      ends.returned = true;
-      if (ends.recorded) stuck -= 1;
-      freeIfBoth();
-    });
-    attempt.concluded.then(recorded, (error: unknown) => {
-      deps.onUnsettled(attempt, error);
-      recorded();
+  function concluded(): Promise<void> {
+    const open = new Set([...attempts].flatMap(([attempt, half]) => (half === 'recorded' ? [] : [attempt])));
+    return new Promise((resolve) => {
+      if (open.size === 0) resolve();
+      else waiting.add({ open, resolve });
     });
   }
 
   return {
     taken: () => attempts.size,
     tokens: () => [...attempts.keys()].map((attempt) => attempt.job.token),
-    add: watch,
+    add: (attempt) => void attempts.set(attempt, 'neither'),
+    hasReturned,
+    hasConcluded,
+    isUnsettled(attempt, error) {
+      deps.onUnsettled(attempt, error);
+      hasConcluded(attempt);
+    },
+    concluded,
     endAll(cause) {
       for (const attempt of attempts.keys()) attempt.end(cause);
     },
@@ -67,9 +80,6 @@ export function createSlots(deps: SlotsDeps): Slots {
       const strange = new Set(tokens);
       for (const attempt of attempts.keys()) if (strange.delete(attempt.job.token)) attempt.end(cause);
       return [...strange];
-    },
-    async concluded() {
-      await Promise.allSettled([...attempts.keys()].map((attempt) => attempt.concluded));
     },
   };
 }

@@ -192,6 +192,7 @@ function assemble(
     settle,
     partials: createPartials(deps),
     onHeld: () => void held.refresh(),
+    holder: slots,
     progress: (job, fraction, note) => progress.report(job, fraction, note),
   };
   const reconciler = createReconciler({ ...deps, slots, onLost: (lost) => session.lost(lost) });

@@ -11,7 +11,7 @@
 import { decide } from '../../domain/decide.ts';
 import type { JobStore, Lane } from '../../ports/job-store.ts';
 import { allowance, byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
-import type { Allowance, ReadyJob, ReadyLane } from '../shared/claims.ts';
+import type { Allowance, ReadyLane, ReadyRow } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
 import { movedOf } from '../shared/moves.ts';
 import { Turns } from '../shared/turns.ts';
@@ -44,17 +44,13 @@ interface WaitingLane extends LaneRow {
   waiting: number;
 }
 
-interface TakenRow extends ReadyJob, Moment {
+interface Found extends ReadyRow, Moment {
   lane: number;
-  rank: number;
-  place: number;
-  /** Null where nothing was taken. */
-  number: number | null;
   /** Null where the job is past its deadline. */
   token: number | null;
 }
 
-type Found = TakenRow & { number: number };
+type TakenRow = Found | (Moment & { number: null });
 
 interface Share extends ReadyLane {
   waiting: number;
@@ -196,9 +192,13 @@ class Claims {
     if (any === undefined) throw new Error('a claim found no answer');
     claim.now = any.now;
     claim.lost = !any.alive;
-    const found = rows.filter((row): row is Found => row.number !== null);
+    const found = rows.filter((row) => row.number !== null);
     const late = found.filter((row) => row.token === null);
-    this.#add(found, params, claim);
+    this.#add(
+      found.filter((row) => row.token !== null),
+      params,
+      claim,
+    );
     const buried = await this.#bury(late);
     claim.moved.push(...buried);
     claim.dropped += late.length;
@@ -211,19 +211,25 @@ class Claims {
   }
 
   /** What the statement leased is what the domain would have: anything else is a defect of the statement. */
-  #add(found: Found[], { session, worker }: ClaimParams, { jobs, moved, now }: Claimed): void {
-    for (const row of found) {
-      const { token } = row;
-      if (token === null) continue;
-      const { rank, place, number: job } = row;
-      this.#context.marks.claimed({ lane: row.lane, rank, place, job });
-      const { move } = decide(readyOf(row), { type: 'claim', worker }, now, this.#context.rules);
+  #add(leased: Found[], { session, worker }: ClaimParams, { jobs, moved, now }: Claimed): void {
+    const { held, lanes, rules } = this.#context;
+    for (const row of leased) {
+      const token = row.token ?? 0;
+      const { move } = decide(readyOf(row), { type: 'claim', worker }, now, rules);
       if (move?.to !== 'running') throw new Error(`${row.id} was leased and cannot run`);
-      const lane = this.#context.lanes.get(row.lane);
+      const lane = lanes.get(row.lane);
       moved.push(movedOf(row, lane, move, null));
-      const stand = { number: job, lane: row.lane, priority: -rank, place };
-      this.#context.held.add(token, heldRow(row, stand, { token, session, worker, since: now }));
       jobs.push(claimedJob(row, lane, move, token));
+      held.add(token, heldRow(row, lane.lane, { token, session, worker, now }));
+    }
+    this.#mark(leased);
+  }
+
+  /** They came lane by lane, in the order of the claim. */
+  #mark(leased: readonly Found[]): void {
+    for (const [index, { lane, priority, place, number: job }] of leased.entries()) {
+      if (leased[index + 1]?.lane !== lane)
+        this.#context.marks.claimed({ lane, rank: -priority, place, job });
     }
   }
 

@@ -11,6 +11,19 @@ export function texts(values: readonly (string | null)[]): string {
   return values.map((value) => value ?? '').join(SEPARATOR);
 }
 
+/**
+ * Texts of which many are the same: each different one once, as `texts` has them, and for each value the place where it stands there.
+ */
+export function repeated(values: readonly string[]): { different: string; places: string } {
+  const places = new Map<string, number>();
+  const numbered = values.map((value) => {
+    const place = places.get(value) ?? places.size + 1;
+    if (place > places.size) places.set(value, place);
+    return place;
+  });
+  return { different: texts([...places.keys()]), places: numbers(numbered) };
+}
+
 /** As `texts`, for values that are no JSON: names that the server made itself. */
 export function names(values: readonly string[]): string {
   const bad = values.find((value) => !isName(value));

@@ -9,10 +9,10 @@ import { decide } from '../../domain/decide.ts';
 import type { Command, Move, Rules } from '../../domain/decide.ts';
 import type { InlineBlob, Moved } from '../../ports/job-store.ts';
 import { laneAfter } from '../shared/lanes.ts';
-import { leaseEvents, movedOf, placeAfter, shownError } from '../shared/moves.ts';
+import { History, movedOf, placeAfter, shownError } from '../shared/moves.ts';
 import { knownOf, toLines } from '../shared/rows.ts';
 import type { SeenRow } from '../shared/rows.ts';
-import { names, numbers, texts } from './columns.ts';
+import { names, numbers, repeated, texts } from './columns.ts';
 import type { Connection } from './connection.ts';
 import type { Lanes } from './lanes.ts';
 import type { Marks, Place } from './marks.ts';
@@ -25,8 +25,9 @@ export interface Planned {
   blobs?: readonly InlineBlob[];
 }
 
-interface Numbered {
-  number: number;
+/** A job that somebody else moved first; null where a statement that gives a row at least has none to tell of. */
+interface Lost {
+  number: number | null;
 }
 
 export class Moves {
@@ -35,9 +36,10 @@ export class Moves {
   readonly #lanes: Lanes;
   readonly #marks: Marks;
   readonly #rules: Rules;
+  readonly #history = new History();
 
   constructor(connection: Connection, lanes: Lanes, marks: Marks, rules: Rules) {
-    this.#sql = prepared<{ end: Numbered; bury: Numbered; revive: Numbered }>(connection, 'moves');
+    this.#sql = prepared<{ end: Lost; bury: Lost; revive: never }>(connection, 'moves');
     this.#channel = connection.channel;
     this.#lanes = lanes;
     this.#marks = marks;
@@ -73,11 +75,9 @@ export class Moves {
     await this.#lanes.learn(planned.map(({ row }) => row));
     const sorted = planned.toSorted((a, b) => a.row.number - b.row.number);
     const lanes = await this.#lanesAfter(sorted);
-    const written = new Set(
-      (await this.#write(first.move.from, sorted, lanes, options)).map(({ number }) => number),
-    );
+    const lost = await this.#write(first.move.from, sorted, lanes, options);
     this.#marks.cameIn(sorted.flatMap((one, index) => waitingPlace(one, lanes[index])));
-    return planned.map(({ row, move }) => (written.has(row.number) ? this.#moved(row, move, options) : null));
+    return planned.map(({ row, move }) => (lost.has(row.number) ? null : this.#moved(row, move, options)));
   }
 
   async #lanesAfter(planned: readonly Planned[]): Promise<number[]> {
@@ -89,30 +89,30 @@ export class Moves {
     return lanes;
   }
 
+  /** @returns the numbers of those that somebody else moved first: mostly none, so the answer is short */
   async #write(
     from: Move['from'],
     planned: readonly Planned[],
     lanes: number[],
     options: { revoke: boolean },
-  ): Promise<Numbered[]> {
+  ): Promise<Set<number | null>> {
     switch (from) {
       case 'running':
-        return this.#end(planned, lanes, options.revoke);
+        return numbersOf(await this.#end(planned, lanes, options.revoke));
       case 'queued':
-        return this.#bury(planned);
-      case 'dead_letter':
-        return (
-          await Promise.all(planned.map((one, index) => this.#revive(one, lanes[index] ?? one.row.lane)))
-        ).flat();
+        return numbersOf(await this.#bury(planned));
+      case 'dead_letter': {
+        const revived = planned.map((one, index) => this.#revive(one, lanes[index] ?? one.row.lane));
+        return numbersOf((await Promise.all(revived)).filter((one) => one !== null));
+      }
       case 'completed':
         throw new Error('a move leads away from completed');
     }
   }
 
-  #end(planned: readonly Planned[], lanes: number[], revoke: boolean): Promise<Numbered[]> {
-    const blobs = planned.flatMap(({ row, blobs: own = [] }) =>
-      own.map((blob) => ({ ...blob, job: row.number })),
-    );
+  #end(planned: readonly Planned[], lanes: number[], revoke: boolean): Promise<Lost[]> {
+    const blobs = planned.flatMap(({ blobs: own = [] }) => own);
+    const blobJobs = planned.flatMap(({ row, blobs: own = [] }) => own.map(() => row.number));
     return this.#sql.end.all({
       ...this.#common(planned),
       tokens: numbers(planned.map(({ row }) => row.token)),
@@ -127,7 +127,7 @@ export class Moves {
       artifacts: texts(
         planned.map(({ move }) => (move.artifacts.length === 0 ? null : JSON.stringify(move.artifacts))),
       ),
-      blob_jobs: numbers(blobs.map(({ job }) => job)),
+      blob_jobs: numbers(blobJobs),
       blob_uris: names(blobs.map(({ uri }) => uri)),
       blob_media_types: texts(blobs.map(({ mediaType }) => JSON.stringify(mediaType))),
       ...oneAfterAnother(blobs.map(({ bytes }) => bytes)),
@@ -136,16 +136,16 @@ export class Moves {
     });
   }
 
-  #bury(planned: readonly Planned[]): Promise<Numbered[]> {
+  #bury(planned: readonly Planned[]): Promise<Lost[]> {
     return this.#sql.bury.all({
       ...this.#common(planned),
       seen: numbers(planned.map(({ row }) => row.event_count)),
     });
   }
 
-  #revive({ row, move }: Planned, lane: number): Promise<Numbered[]> {
+  async #revive({ row, move }: Planned, lane: number): Promise<Lost | null> {
     const { limits } = move;
-    return this.#sql.revive.all({
+    const revived = await this.#sql.revive.count({
       channel: this.#channel,
       job: row.number,
       seen: row.event_count,
@@ -164,17 +164,24 @@ export class Moves {
       events: toLines(move.events),
       decision: orNull(move.decision),
     });
+    return revived === 1 ? null : { number: row.number };
   }
 
   #common(planned: readonly Planned[]) {
-    const events = planned.map(({ row, move }) => [...leaseEvents(row), ...move.events]);
-    const deaths = planned.map(({ row, move }) => (move.to === 'dead_letter' ? shownError(row, move) : null));
+    const deaths = planned.map(({ row, move }) =>
+      move.to === 'dead_letter'
+        ? { tenant: this.#lanes.get(row.lane).tenant, ...shownError(row, move) }
+        : null,
+    );
+    // what was claimed and ends together mostly has one history
+    const events = repeated(planned.map(({ row, move }) => this.#history.lines(row, move)));
     return {
       now: planned[0]?.row.now ?? null,
       jobs: numbers(planned.map(({ row }) => row.number)),
-      event_counts: numbers(events.map((lines) => lines.length)),
-      events: texts(events.map(toLines)),
-      tenants: names(planned.map(({ row }) => this.#lanes.get(row.lane).tenant)),
+      event_counts: numbers(planned.map(({ row, move }) => this.#history.count(row, move))),
+      events: events.different,
+      event_places: events.places,
+      tenants: texts(deaths.map((death) => death?.tenant ?? null)),
       errors: texts(planned.map(({ move }) => toLines(move.errors))),
       decisions: texts(planned.map(({ move }) => orNull(move.decision))),
       codes: texts(deaths.map((death) => death?.code ?? null)),
@@ -193,6 +200,10 @@ function oneAfterAnother(parts: readonly Uint8Array[]) {
   let next = 1;
   const firsts = lengths.map((length) => (next += length) - length);
   return { blob_bytes: Buffer.concat(parts), blob_firsts: numbers(firsts), blob_lengths: numbers(lengths) };
+}
+
+function numbersOf(lost: readonly Lost[]): Set<number | null> {
+  return new Set(lost.map(({ number }) => number));
 }
 
 function orNull(value: object | null): string | null {

@@ -15,41 +15,46 @@ export function settleVerbs(context: StoreContext): Pick<JobStore, 'settle' | 'p
   const sql = prepared<{ now: { now: number }; held: SeenRow; progress: never }>(connection, 'settle');
 
   async function settle(settlements: Settlement[]): Promise<Settled[]> {
-    const held = await read(settlements);
-    const planned = settlements.map((settlement) => plan(settlement, held));
+    const rows = await read(settlements);
+    const planned = settlements.map((settlement, index) => plan(settlement, rows[index]));
     const moved = await applied(planned.filter((one) => one !== null));
     for (const { token } of settlements) remembered.forget(token);
+    let next = 0;
     return planned.map((one) => {
-      const written = one === null ? null : (moved.get(one) ?? null);
-      return written === null ? { refused: 'lease_lost' } : { moved: written };
+      const written = one === null ? undefined : moved[next++];
+      return written == null ? { refused: 'lease_lost' } : { moved: written };
     });
   }
 
-  /** The jobs as they are held, by token: those that this process did not claim itself are looked up. */
-  async function read(settlements: Settlement[]): Promise<Map<number, SeenRow>> {
-    const own = settlements.flatMap(({ jobId, token }) => remembered.get(token, jobId) ?? []);
-    const known = new Set(own.map((row) => row.token));
-    const others = settlements.filter(({ token }) => !known.has(token)).map(({ jobId }) => jobId);
+  /**
+   * The jobs as they are held: those that this process did not claim itself are looked up. A token is spent by the first
+   * settlement that uses it.
+   */
+  async function read(settlements: Settlement[]): Promise<(SeenRow | undefined)[]> {
+    const own = settlements.map(({ jobId, token }) => remembered.get(token, jobId));
+    const others = settlements.filter((_, index) => own[index] === undefined).map(({ jobId }) => jobId);
     const rows = others.length === 0 ? [] : await sql.held.all({ ids: names(others) });
     const now = rows[0]?.now ?? (await sql.now.get({}))?.now ?? 0;
-    for (const row of own) row.now = now;
-    return new Map([...own, ...rows].map((row) => [row.token ?? 0, row]));
+    const found = new Map(rows.map((row) => [row.token ?? 0, row]));
+    const spent = new Set<number>();
+    return settlements.map(({ token }, index) => {
+      const row = own[index] ?? found.get(token);
+      if (row === undefined || spent.has(token)) return undefined;
+      spent.add(token);
+      row.now = now;
+      return row;
+    });
   }
 
-  /** A token is spent by the first settlement that uses it. */
-  function plan({ jobId, token, command, blobs }: Settlement, held: Map<number, SeenRow>): Planned | null {
-    const row = held.get(token);
+  function plan({ jobId, command, blobs }: Settlement, row: SeenRow | undefined): Planned | null {
     if (row?.id !== jobId) return null;
     const { move } = moves.decide(row, command);
-    if (move === undefined) return null;
-    held.delete(token);
-    return { row, move, blobs };
+    return move === undefined ? null : { row, move, blobs };
   }
 
   async function applied(planned: Planned[]) {
     try {
-      const moved = await moves.apply(planned, { revoke: false });
-      return new Map(planned.map((one, index) => [one, moved[index]]));
+      return await moves.apply(planned, { revoke: false });
     } catch (error) {
       // URIs carry the token of an attempt, so bytes are never replaced by others: a defect of the caller.
       if (isTaken(error, 'blobs_uri'))

@@ -5,27 +5,28 @@ import type { LaneRow } from './lanes.ts';
 import { decisionOf, labelsOf, limitsOf, parsed } from './rows.ts';
 import type { SeenRow } from './rows.ts';
 
-export interface ReadyRow {
-  number: number;
-  priority: number;
-  place: number;
-  id: string;
-  attempt: number;
-  used: number;
-  replays: number;
-  timeout_ms: number;
-  max_attempts: number;
-  deadline_at: number;
-  deadline_ms: number;
-  decision: string | null;
-  event_count: number;
+/** A job that waits, as a claim reads it. */
+export interface ReadyRow
+  extends Pick<
+    SeenRow,
+    | 'number'
+    | 'priority'
+    | 'place'
+    | 'id'
+    | 'attempt'
+    | 'used'
+    | 'replays'
+    | 'timeout_ms'
+    | 'max_attempts'
+    | 'deadline_at'
+    | 'deadline_ms'
+    | 'decision'
+    | 'event_count'
+  > {
   input: string;
   input_ref: string | null;
   labels: string | null;
 }
-
-/** As much of it as a claim's decision and its answer need. */
-export type ReadyJob = Omit<ReadyRow, 'number' | 'priority' | 'place'>;
 
 export interface ReadyLane {
   key: number;
@@ -38,7 +39,7 @@ export interface ReadyTenant<One extends ReadyLane = ReadyLane> {
   lanes: One[];
 }
 
-export function claimedJob(row: ReadyJob, lane: LaneRow, move: Move, token: number): ClaimedJob {
+export function claimedJob(row: ReadyRow, lane: LaneRow, move: Move, token: number): ClaimedJob {
   return {
     jobId: row.id,
     tenant: lane.tenant,
@@ -56,16 +57,14 @@ export function claimedJob(row: ReadyJob, lane: LaneRow, move: Move, token: numb
   };
 }
 
-export function readyOf(row: ReadyJob): Known {
-  const { id, attempt, used, replays } = row;
-  const limits = limitsOf(row);
+export function readyOf(row: ReadyRow): Known {
   return {
-    jobId: id,
+    jobId: row.id,
     status: 'queued',
-    attempt,
-    used,
-    replays,
-    limits,
+    attempt: row.attempt,
+    used: row.used,
+    replays: row.replays,
+    limits: limitsOf(row),
     decision: decisionOf(row),
     running: null,
   };
@@ -73,17 +72,17 @@ export function readyOf(row: ReadyJob): Known {
 
 /** The row of a job that was just leased, as its settlement needs it: nothing else is written of it while its lease is there. */
 export function heldRow(
-  row: ReadyJob,
-  stand: { number: number; lane: number; priority: number; place: number },
-  lease: { token: number; session: string; worker: string; since: number },
+  row: ReadyRow,
+  lane: number,
+  lease: { token: number; session: string; worker: string; now: number },
 ): SeenRow {
   return {
-    number: stand.number,
+    number: row.number,
     id: row.id,
-    lane: stand.lane,
+    lane,
     status: 'queued',
-    priority: stand.priority,
-    place: stand.place,
+    priority: row.priority,
+    place: row.place,
     attempt: row.attempt,
     used: row.used,
     replays: row.replays,
@@ -96,8 +95,8 @@ export function heldRow(
     token: lease.token,
     session: lease.session,
     worker: lease.worker,
-    since: lease.since,
-    now: lease.since,
+    since: lease.now,
+    now: lease.now,
   };
 }
 

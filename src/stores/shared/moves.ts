@@ -1,15 +1,32 @@
 /** What a store derives from a move of the domain before it writes it. */
 import type { Move } from '../../domain/decide.ts';
-import type { JobEvent } from '../../domain/record.ts';
 import type { Moved } from '../../ports/job-store.ts';
 import type { LaneRow } from './lanes.ts';
-import { runningEvent } from './rows.ts';
+import { runningEvent, toLines } from './rows.ts';
 import type { KnownRow } from './rows.ts';
 
-/** The `running` event becomes a line of the history when its attempt ends. */
-export function leaseEvents(row: KnownRow): JobEvent[] {
-  if (row.since === null || row.worker === null) return [];
-  return [runningEvent({ since: row.since, attempt: row.attempt + 1, worker: row.worker })];
+/** Writes what a move adds to the history: at its attempt's end, the `running` event becomes a line of it as well. */
+export class History {
+  /** What was claimed together mostly began at one time. */
+  #last = { since: 0, attempt: 0, worker: '', line: '' };
+
+  lines(row: KnownRow, move: Move): string {
+    return this.#running(row) + toLines(move.events);
+  }
+
+  /** How many lines these are. */
+  count(row: KnownRow, move: Move): number {
+    return (row.since === null ? 0 : 1) + move.events.length;
+  }
+
+  #running({ since, attempt: before, worker }: KnownRow): string {
+    if (since === null || worker === null) return '';
+    const attempt = before + 1;
+    const last = this.#last;
+    if (last.since !== since || last.attempt !== attempt || last.worker !== worker)
+      this.#last = { since, attempt, worker, line: toLines([runningEvent({ since, attempt, worker })]) };
+    return this.#last.line;
+  }
 }
 
 /**

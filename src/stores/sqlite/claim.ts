@@ -115,9 +115,7 @@ class Claims {
         const token = firstToken + leased.push(row.number) - 1;
         moved.push(movedOf(row, lane, move, null));
         jobs.push(claimedJob(row, lane, move, token));
-        const { number, priority, place } = row;
-        const stand = { number, lane: lane.lane, priority, place };
-        held.add(token, heldRow(row, stand, { token, session, worker, since: now }));
+        held.add(token, heldRow(row, lane.lane, { token, session, worker, now }));
       } else {
         moved.push(moves.write(moves.queuedJob(row.number), move, now, { revoke: false }));
       }

@@ -15,7 +15,7 @@ import { asStoreError, isBusy } from './errors.ts';
 export const BLOCKING_WAIT_MS = 10;
 
 const RETRY_MIN_MS = 2;
-const RETRY_SPREAD_MS = 18;
+const RETRY_SPREAD_MS = 6;
 
 export class Connection {
   readonly db: DatabaseSyncInstance;

@@ -7,7 +7,7 @@ import type { Command, Decided, Known, Move, Rules } from '../../domain/decide.t
 import type { Moved } from '../../ports/job-store.ts';
 import { laneAfter } from '../shared/lanes.ts';
 import type { LaneRow } from '../shared/lanes.ts';
-import { leaseEvents, movedOf, placeAfter, shownError } from '../shared/moves.ts';
+import { History, movedOf, placeAfter, shownError } from '../shared/moves.ts';
 import { knownOf, toLines } from '../shared/rows.ts';
 import type { KnownRow } from '../shared/rows.ts';
 import type { Connection } from './connection.ts';
@@ -26,9 +26,12 @@ export class Moves {
   readonly #sql;
   readonly #lanes: Lanes;
   readonly #rules: Rules;
+  readonly #history = new History();
 
   constructor(connection: Connection, lanes: Lanes, rules: Rules) {
-    this.#sql = prepared<Record<MoveStatement, never> & { queuedJob: KnownRow }>(connection.db, 'moves');
+    this.#sql = prepared<
+      Record<MoveStatement, never> & { queuedJob: KnownRow; endLeases: { token: number } }
+    >(connection.db, 'moves');
     this.#lanes = lanes;
     this.#rules = rules;
   }
@@ -52,11 +55,18 @@ export class Moves {
   }
 
   /**
-   * Ends an attempt by what was read when it was claimed: to take its lease away is what entitles to the rest.
-   * Null where somebody else has done so.
+   * Takes leases away, by what was read when they were given: that is what entitles to the rest.
+   * @returns the tokens of those that nobody else had taken
    */
-  settle(row: KnownRow, move: Move, now: number): Moved | null {
-    return this.#endLease(row) ? this.#apply(row, move, now, { revoke: false }) : null;
+  endLeases(rows: readonly KnownRow[]): Set<number> {
+    const jobs = JSON.stringify(rows.map(({ number }) => number));
+    const tokens = JSON.stringify(rows.map(({ token }) => token));
+    return new Set(this.#sql.endLeases.all({ jobs, tokens }).map(({ token }) => token));
+  }
+
+  /** Ends an attempt whose lease was taken away just now. */
+  end(row: KnownRow, move: Move, now: number): Moved {
+    return this.#apply(row, move, now, { revoke: false });
   }
 
   /** @param options `revoke`: the session that runs the attempt did not ask for its end, and is to be told. */
@@ -88,7 +98,7 @@ export class Moves {
         this.#leaveQueue(row);
         break;
       case 'running':
-        this.#endLease(row);
+        this.#sql.endLease.run({ job: row.number, token: row.token });
         break;
       case 'dead_letter':
         this.#sql.answer.run({ job: row.number });
@@ -98,17 +108,12 @@ export class Moves {
     }
   }
 
-  #endLease({ number, token }: KnownRow): boolean {
-    return this.#sql.endLease.get({ job: number, token }) !== undefined;
-  }
-
   #leaveQueue({ lane, priority, place, number }: KnownRow): void {
     const gone = this.#sql.dropReady.count({ lane, priority, place, job: number });
     if (gone === 0) this.#sql.dropScheduled.run({ due: place, job: number });
   }
 
   #record(row: KnownRow, move: Move, now: number, place: number): void {
-    const events = [...leaseEvents(row), ...move.events];
     this.#sql.write.run({
       number: row.number,
       status: move.to,
@@ -119,8 +124,8 @@ export class Moves {
       now,
       started_at: row.since,
       finished_at: move.to === 'queued' ? null : now,
-      event_count: events.length,
-      events: toLines(events),
+      event_count: this.#history.count(row, move),
+      events: this.#history.lines(row, move),
       errors: toLines(move.errors),
       artifact: move.artifact === null ? null : JSON.stringify(move.artifact),
       artifacts: move.artifacts.length === 0 ? null : JSON.stringify(move.artifacts),

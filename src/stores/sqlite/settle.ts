@@ -1,4 +1,5 @@
 /** The ends of attempts, and how far they are: each fenced by the token of its lease. */
+import type { Move } from '../../domain/decide.ts';
 import type { JobStore, Settled, Settlement } from '../../ports/job-store.ts';
 import { blobKeeper } from './blobs.ts';
 import type { StoreContext } from './context.ts';
@@ -15,22 +16,29 @@ export function settleVerbs({
   const sql = prepared<{ held: KnownRow; progress: never }>(connection.db, 'settle');
   const keep = blobKeeper(connection);
 
-  function one({ jobId, token, command, blobs }: Settlement, at: number): Settled {
+  /** A token is spent by the first settlement that uses it. */
+  function settleAll(settlements: Settlement[], at: number): Settled[] {
+    const planned = settlements.map((settlement) => plan(settlement, at));
+    const ended = moves.endLeases(planned.flatMap((one) => one?.row ?? []));
+    return settlements.map(({ token, blobs }, index) => {
+      const one = planned[index];
+      if (one == null || !ended.delete(token)) return { refused: 'lease_lost' };
+      const moved = moves.end(one.row, one.move, at);
+      for (const blob of blobs) keep(blob);
+      return { moved };
+    });
+  }
+
+  function plan({ jobId, token, command }: Settlement, at: number): { row: KnownRow; move: Move } | null {
     const row = held.get(token, jobId) ?? sql.held.get({ id: jobId, token });
-    if (row === undefined) return { refused: 'lease_lost' };
+    if (row === undefined) return null;
     const { move } = moves.decide(knownOf(row), command, at);
-    const moved = move === undefined ? null : moves.settle(row, move, at);
-    if (moved === null) return { refused: 'lease_lost' };
-    for (const blob of blobs) keep(blob);
-    return { moved };
+    return move === undefined ? null : { row, move };
   }
 
   return {
     async settle(settlements) {
-      const settled = await connection.write(() => {
-        const at = now();
-        return settlements.map((settlement) => one(settlement, at));
-      });
+      const settled = await connection.write(() => settleAll(settlements, now()));
       for (const { token } of settlements) held.forget(token);
       return settled;
     },

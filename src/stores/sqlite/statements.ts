@@ -35,8 +35,8 @@ export function prepared<Rows>(db: DatabaseSyncInstance, file: string): Statemen
 function statement<Row>(db: DatabaseSyncInstance, sql: string): Statement<Row> {
   const names: string[] = [];
   const positional = sql.replace(/:([a-z][a-z_0-9]*)/g, (_, name: string) => {
-    names.push(name);
-    return '?';
+    if (!names.includes(name)) names.push(name);
+    return `?${names.indexOf(name) + 1}`;
   });
   const inner = db.prepare(positional);
   inner.setReturnArrays(true);

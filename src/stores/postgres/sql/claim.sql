@@ -67,8 +67,8 @@ SELECT m.now, CASE
     WHEN EXISTS (SELECT FROM picked) THEN EXISTS (SELECT FROM alive)
     ELSE EXISTS (SELECT FROM claimcheck.sessions WHERE session = :session AND reaped_at IS NULL AND claims_after < :serial)
   END AS alive,
-  f.lane, f.rank, f.place, f.job AS number, f.id, f.attempt, f.used, f.replays, f.timeout_ms, f.max_attempts,
-  f.deadline_at, f.deadline_ms, f.decision, f.event_count, f.input, f.input_ref, f.labels, f.token
+  f.lane, -f.rank AS priority, f.place, f.job AS number, f.id, f.attempt, f.used, f.replays,
+  f.timeout_ms, f.max_attempts, f.deadline_at, f.deadline_ms, f.decision, f.event_count, f.input, f.input_ref, f.labels, f.token
 FROM moment m LEFT JOIN found f ON true
 ORDER BY f.token;
 

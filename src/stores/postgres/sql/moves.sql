@@ -1,5 +1,6 @@
 -- name: end
--- Attempts end where their lease, with this token, is still there: to take it away is what entitles to the rest.
+-- Attempts end where their lease, with this token, is still there: to take it away is what entitles to the rest. It gives those that
+-- did not end, which are mostly none, and at least one row.
 --
 -- No join leaves the planner a choice between a good plan and a disaster: `generate_subscripts` makes it expect many moves,
 -- and each large table is read by the keys of an array.
@@ -7,13 +8,13 @@ WITH moves AS MATERIALIZED (
   SELECT * FROM ROWS FROM (unnest(
     :jobs::bigint[], :tokens::bigint[], string_to_array(:statuses, E'\x1e', ''), :lanes::integer[],
     :places::bigint[], :dues::bigint[], :attempts::integer[], :used::integer[], :sinces::bigint[], :event_counts::integer[],
-    string_to_array(:events, E'\x1e', ''), string_to_array(:errors, E'\x1e', ''),
+    :event_places::integer[], string_to_array(:errors, E'\x1e', ''),
     string_to_array(:artifact, E'\x1e', ''), string_to_array(:artifacts, E'\x1e', ''),
     string_to_array(:decisions, E'\x1e', ''), string_to_array(:tenants, E'\x1e', ''),
     string_to_array(:codes, E'\x1e', ''), string_to_array(:shown, E'\x1e', '')
   ), generate_subscripts(:jobs::bigint[], 1)) AS m(
     job, token, status, lane, place, due, attempt, used, since, event_count,
-    events, errors, artifact, artifacts, decision, tenant, code, shown, nth
+    event_place, errors, artifact, artifacts, decision, tenant, code, shown, nth
   )
 ), ended AS (
   DELETE FROM claimcheck.leases l USING moves m
@@ -23,7 +24,9 @@ WITH moves AS MATERIALIZED (
   UPDATE claimcheck.jobs j SET
     status = m.status, lane = m.lane, place = m.place, attempt = m.attempt, used = m.used, updated_at = :now::bigint,
     started_at = coalesce(j.started_at, m.since), finished_at = CASE WHEN m.due IS NULL THEN :now::bigint END,
-    event_count = j.event_count + m.event_count, events = j.events || m.events, errors = j.errors || coalesce(m.errors, ''),
+    event_count = j.event_count + m.event_count,
+    events = j.events || (SELECT string_to_array(:events, E'\x1e', ''))[m.event_place],
+    errors = j.errors || coalesce(m.errors, ''),
     artifact = m.artifact, artifacts = m.artifacts, decision = m.decision
   FROM moves m
   WHERE j.number = m.job AND j.number = ANY (ARRAY(SELECT job FROM ended))
@@ -70,18 +73,20 @@ WITH moves AS MATERIALIZED (
   SELECT CASE WHEN pg_notification_queue_usage() < 0.5 THEN pg_notify(:channel, left(what, 200)) END
   FROM (SELECT what FROM told UNION ALL SELECT what FROM warned) t
 )
-SELECT number, (SELECT count(*) FROM said) AS said FROM written;
+SELECT said.count AS said, lost.job AS number
+FROM (SELECT count(*) FROM said) said
+LEFT JOIN (SELECT job FROM moves WHERE job NOT IN (SELECT number FROM written)) lost ON true;
 
 -- name: bury
--- Waiting jobs die where they still wait and nobody has written their record since it was read.
+-- Waiting jobs die where they still wait and nobody has written their record since it was read. It gives those that did not.
 WITH moves AS MATERIALIZED (
   SELECT m.*, j.lane, j.rank, j.place FROM ROWS FROM (unnest(
     :jobs::bigint[], :seen::integer[], :event_counts::integer[],
-    string_to_array(:events, E'\x1e', ''), string_to_array(:errors, E'\x1e', ''),
+    :event_places::integer[], string_to_array(:errors, E'\x1e', ''),
     string_to_array(:decisions, E'\x1e', ''), string_to_array(:tenants, E'\x1e', ''),
     string_to_array(:codes, E'\x1e', ''), string_to_array(:shown, E'\x1e', '')
   ), generate_subscripts(:jobs::bigint[], 1)) AS m(
-    job, seen, event_count, events, errors, decision, tenant, code, shown, nth
+    job, seen, event_count, event_place, errors, decision, tenant, code, shown, nth
   ) CROSS JOIN LATERAL (
     SELECT j.lane, -j.priority AS rank, j.place FROM claimcheck.jobs j
     WHERE j.number = m.job AND j.event_count = m.seen OFFSET 0
@@ -102,7 +107,9 @@ WITH moves AS MATERIALIZED (
 ), written AS (
   UPDATE claimcheck.jobs j SET
     status = 'dead_letter', updated_at = :now::bigint, finished_at = :now::bigint,
-    event_count = j.event_count + m.event_count, events = j.events || m.events, errors = j.errors || m.errors,
+    event_count = j.event_count + m.event_count,
+    events = j.events || (SELECT string_to_array(:events, E'\x1e', ''))[m.event_place],
+    errors = j.errors || m.errors,
     decision = m.decision
   FROM moves m
   WHERE j.number = m.job
@@ -111,7 +118,7 @@ WITH moves AS MATERIALIZED (
 ), asked AS (
   INSERT INTO claimcheck.decisions (job, tenant, code, error) SELECT number, tenant, code, shown FROM written
 )
-SELECT number FROM written;
+SELECT job AS number FROM unnest(:jobs::bigint[]) AS asked_for(job) WHERE job NOT IN (SELECT number FROM written);
 
 -- name: revive
 -- A dead letter waits again, where its decision is still open and is the one that was read.

@@ -24,7 +24,12 @@ WHERE number = :number;
 UPDATE jobs SET spending_limit = :spending_limit WHERE number = :number;
 
 -- name: endLease
-DELETE FROM leases WHERE job = :job AND token = :token RETURNING 1 AS ended;
+DELETE FROM leases WHERE job = :job AND token = :token;
+
+-- name: endLeases
+-- A token is one job's, so that both lists together name pairs.
+DELETE FROM leases WHERE job IN (SELECT value FROM json_each(:jobs)) AND token IN (SELECT value FROM json_each(:tokens))
+RETURNING token;
 
 -- name: revoke
 INSERT INTO revocations (session, token, job_id) VALUES (:session, :token, :job_id);
