@@ -1,4 +1,5 @@
 /** What a call may cost and did cost, by the operator's prices and the workflow's word. Nothing is guessed: what has no price is not called. */
+import { LIMIT_RULES } from '../domain/money-rules.ts';
 import { dollars, nanoOf } from '../domain/dollars.ts';
 import type { CallEnd, CallOpening } from '../domain/model-call.ts';
 import type { Judgement } from '../domain/model-outcome.ts';
@@ -52,7 +53,7 @@ export class CallMoney {
     const message =
       `The next call could cost ${dollars(estimate)}, and ${WHOSE[scope]} has ${dollars(limit ?? 0)} for its calls: ` +
       `${dollars(spent)} are spent and ${dollars(reserved)} held. Raise the limit and replay the job.`;
-    return { judgement: { code: 'spending_limit', rule: `money/limit_${scope}` }, message };
+    return { judgement: { code: 'spending_limit', rule: LIMIT_RULES[scope] }, message };
   }
 
   #priceOf(provider: string, model: string): Price | null {

@@ -1,6 +1,7 @@
 /** Calls a user's function once: its context is made, it runs, and its output is checked. Never rejects. */
 import type { Readable } from 'node:stream';
 import { jsonIssue } from '../domain/json.ts';
+import { NONE_STORED } from '../domain/money-rules.ts';
 import type { NamedArtifact } from '../domain/record.ts';
 import { InvalidInputError, MalformedOutputError, OutputTooLargeError, classify } from '../domain/thrown.ts';
 import type { Thrown } from '../domain/thrown.ts';
@@ -39,9 +40,6 @@ export type Ran =
   | { output?: never; thrown: Thrown };
 
 export const NOTE_LIMIT = 200;
-
-/** The rule of a call that a replay from evidence has no answer for. */
-export const NONE_STORED = 'evidence/none_stored';
 
 export function runWorkflow(workflow: KnownWorkflow, job: ClaimedJob, deps: RunDeps): Promise<Ran> {
   return runOnce(workflow, job, { deps, models: null, artifacts: null, mended: false });
