@@ -14,6 +14,7 @@
  * @property {{ warm: number, ms: number, rounds: number }} http `warm`: answers before they are counted
  * @property {{ finished: number, jobs: number, warm: number, rounds: number }} history
  * @property {{ ms: number, stretch: number, jobs: number, warm: number, rounds: number }} held
+ * @property {{ calls: number, streams: number, rounds: number }} models `streams`: all at once, in one worker
  */
 
 /** @type {Readonly<Record<'full' | 'quick', Sizes>>} */
@@ -30,6 +31,7 @@ export const SIZES = {
     http: { warm: 20_000, ms: 5000, rounds: 3 },
     history: { finished: 1_000_000, jobs: 200_000, warm: 10_000, rounds: 2 },
     held: { ms: 60_000, stretch: 20_000, jobs: 30_000, warm: 10_000, rounds: 2 },
+    models: { calls: 2000, streams: 1000, rounds: 3 },
   },
   quick: {
     rounds: 2,
@@ -43,5 +45,6 @@ export const SIZES = {
     http: { warm: 10_000, ms: 2000, rounds: 2 },
     history: { finished: 20_000, jobs: 8000, warm: 4000, rounds: 1 },
     held: { ms: 2000, stretch: 8000, jobs: 8000, warm: 4000, rounds: 1 },
+    models: { calls: 300, streams: 1000, rounds: 1 },
   },
 };

@@ -6,6 +6,7 @@ import { handIn } from './enqueue.mjs';
 import { overHttp } from './http.mjs';
 import { inFlight } from './in-flight.mjs';
 import { byPolling, latency } from './latency.mjs';
+import { callModels } from './models.mjs';
 import { falseRecovery, recovery } from './recovery.mjs';
 
 /** @import { Sides } from '../lib/judge.mjs' */
@@ -249,6 +250,36 @@ export const CASES = {
       },
       [{ ours: system, peers: [], floor: `${system}, undisturbed`, metrics: ['jobs/s', 'cpu us/job'] }],
     );
+  },
+
+  /** The floor is the SDK alone. */
+  async models(bench, store) {
+    const { calls, streams, rounds } = bench.sizes.models;
+    const system = ours(store);
+    for (const { name, ...how } of [
+      { name: 'calls of a model, 20 at once', kind: /** @type {const} */ ('generate'), calls, atOnce: 20 },
+      {
+        name: '1,000 streams of a model at once',
+        kind: /** @type {const} */ ('stream'),
+        calls: streams,
+        atOnce: streams,
+        chunkDelayMs: 250,
+      },
+    ]) {
+      const by = (/** @type {'ours' | 'bare'} */ which) =>
+        on(bench, system, (ground) => callModels(ground, which, how));
+      await bench.race(
+        { name, store, rounds: () => rounds, runners: { [system]: by('ours'), 'the SDK alone': by('bare') } },
+        [
+          {
+            ours: system,
+            peers: [],
+            floor: 'the SDK alone',
+            metrics: ['calls/s', 'wall s', 'client us/call', 'peak MB'],
+          },
+        ],
+      );
+    }
   },
 };
 
