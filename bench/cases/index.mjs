@@ -254,8 +254,10 @@ export const CASES = {
 
   /** The floor is the SDK alone. */
   async models(bench, store) {
-    const { calls, streams, rounds } = bench.sizes.models;
+    const { all, models } = bench.sizes;
+    const { calls, streams, rounds } = models;
     const system = ours(store);
+    if (!all && store !== 'sqlite') return;
     for (const { name, ...how } of [
       { name: 'calls of a model, 20 at once', kind: /** @type {const} */ ('generate'), calls, atOnce: 20 },
       {

@@ -10,6 +10,8 @@ import { track } from '../lib/started.mjs';
 /** @import { Ground } from '../lib/places.mjs' */
 /** @import { Numbers } from '../lib/race.mjs' */
 
+/** @typedef {{ seconds: number, usPerCall: number, peakMb: number }} Took what the caller says */
+
 const HERE = join(import.meta.dirname, '..', 'models');
 
 /**
@@ -33,7 +35,7 @@ export async function callModels({ place }, how, { kind, calls, atOnce, chunkDel
       ...(database === null ? [] : [database]),
     ];
     const caller = startProcess('caller.mjs', asked);
-    const { seconds, usPerCall, peakMb } = JSON.parse(await caller.line);
+    const { seconds, usPerCall, peakMb } = /** @type {Took} */ (JSON.parse(await caller.line));
     await caller.gone;
     return {
       'calls/s': calls / seconds,
