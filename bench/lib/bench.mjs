@@ -33,7 +33,12 @@ export function createBench({ quick, systems, places, say, print }) {
   const rows = [];
   /** @type {Outcome[]} */
   const outcomes = [];
-  const includes = (/** @type {string} */ runner) => systems?.includes(runner.split(',')[0] ?? '') ?? true;
+  /** What is no system of the list (a bare route, an SDK alone) takes part wherever its race does. @param {string} runner */
+  function includes(runner) {
+    const [system = ''] = runner.split(',');
+    return systems === null || SYSTEMS[system] === undefined || systems.includes(system);
+  }
+
   const isPeer = (/** @type {string} */ runner) => SYSTEMS[runner]?.kind === 'peer';
 
   /** @param {string} runner */
