@@ -205,6 +205,30 @@ describe('a call to a model', () => {
     expect(scene.provider.calls).toEqual([]);
   });
 
+  it('of fifty jobs at once is made by ten, where the limit pays for ten', async () => {
+    const spending = { perCallUsd: 0.01, perDayUsd: 0.1 };
+    const script = [{ reply: 'ok', text: 'hello', hold: true }] as const;
+    const scene = await openScene(asks(text, { spending }), {
+      script: [...script],
+      settings: { leaseMs: 10_000 },
+    });
+    const ids = await Promise.all(Array.from({ length: 50 }, () => scene.enqueue('ask')));
+    scene.worker();
+    scene.worker();
+    const whatEnded = async () => {
+      const jobs = await Promise.all(ids.map((id) => scene.job(id)));
+      return jobs.filter(({ status }) => status === 'dead_letter');
+    };
+    await expect.poll(async () => (await whatEnded()).length, { timeout: 10_000 }).toBe(40);
+    expect(new Set((await whatEnded()).map(({ errors }) => errors[0]?.rule))).toEqual(
+      new Set(['money/limit_workflow']),
+    );
+    expect(scene.provider.calls).toHaveLength(10);
+    scene.provider.release();
+    const jobs = await Promise.all(ids.map((id) => scene.ended(id)));
+    expect(jobs.filter(({ status }) => status === 'completed')).toHaveLength(10);
+  });
+
   it('without a model says so', async () => {
     const scene = await openScene(
       asks(async ({ model }) => (await generateText({ model: model(), prompt: 'x' })).text),
