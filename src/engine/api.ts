@@ -17,6 +17,8 @@ export interface Caller {
   tenant: string;
   /** For the history: `key:<id>`, `bootstrap` or `local:<user>`. */
   actor: string;
+  /** What a key is good for; absent where there is none, and everything is allowed. */
+  scopes?: readonly string[];
 }
 
 /** Who came with an API key, and what it is good for. */
@@ -42,6 +44,7 @@ export interface JobRequest {
 
 export type RefusalCode =
   | 'invalid_request'
+  | 'forbidden'
   | 'unknown_workflow'
   | 'unknown_input_ref'
   | 'not_found'

@@ -2,8 +2,8 @@
  * The calls that a job made before this attempt, and which of them answers a call of this one.
  *
  * An answer that an earlier attempt of the same life has paid for is used again where the same is asked: the n-th such call gets the
- * n-th such answer. In a life that a person began from evidence, all that was ever stored stands in: for the same question, else
- * for the call at the same place of the newest attempt that has answers.
+ * n-th such answer. In a life that a person began from evidence, all that was ever stored stands in: for the same request, else for
+ * the same prompt to the same model, whose schema or parameters were mended since. A prompt that was changed is another question.
  */
 import type { CallOpening, ModelCall } from '../domain/model-call.ts';
 import type { CallsBefore } from '../domain/model-outcome.ts';
@@ -21,7 +21,6 @@ export class CallHistory {
   /** Those that may stand in, each once: the newest attempt's first, in its own order. */
   readonly #answered: AnsweredCall[];
   readonly #used = new Set<number>();
-  #places = 0;
 
   /** @param attempt the one that asks */
   constructor({ events, calls }: Pick<Job, 'events' | 'calls'>, attempt: number) {
@@ -36,22 +35,29 @@ export class CallHistory {
   }
 
   /** The call whose response answers this one, or null; asked once for each call of the attempt. */
-  answerTo({ requestSha256, repair }: CallOpening): AnsweredCall | null {
-    const place = repair ? null : (this.#places += 1);
-    const same = this.#answered.find(
-      (call) => call.requestSha256 === requestSha256 && !this.#used.has(call.n),
-    );
-    const found = same ?? (this.fromEvidence && place !== null ? this.#at(place) : null);
+  answerTo(opening: CallOpening): AnsweredCall | null {
+    const found =
+      this.#unused((call) => call.requestSha256 === opening.requestSha256) ??
+      (this.fromEvidence && !opening.repair ? this.#unused((call) => isSameQuestion(call, opening)) : null);
     if (found !== null) this.#used.add(found.n);
     return found;
   }
 
-  #at(place: number): AnsweredCall | null {
-    const asked = this.#answered.filter(({ repair }) => !repair);
-    const newest = asked.filter(({ attempt }) => attempt === asked[0]?.attempt);
-    const found = newest[place - 1];
-    return found === undefined || this.#used.has(found.n) ? null : found;
+  #unused(fits: (call: AnsweredCall) => boolean): AnsweredCall | null {
+    return this.#answered.find((call) => fits(call) && !this.#used.has(call.n)) ?? null;
   }
+}
+
+function isSameQuestion(
+  call: AnsweredCall,
+  { provider, requestedModel, promptSha256 }: CallOpening,
+): boolean {
+  return (
+    !call.repair &&
+    call.provider === provider &&
+    call.requestedModel === requestedModel &&
+    call.promptSha256 === promptSha256
+  );
 }
 
 function isReplay({ type, from }: JobEvent): boolean {

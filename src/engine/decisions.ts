@@ -1,11 +1,12 @@
 /** What persons say about a job: cancel it, or run it again. */
 import type { Command, ReplayCommand } from '../domain/decide.ts';
+import type { Job } from '../domain/record.ts';
 import type { JobStore } from '../ports/job-store.ts';
 import type { Announce } from './announce.ts';
 import type { Caller, EngineApi, Result, Ticket } from './api.ts';
 import type { WorkflowTable } from './define.ts';
 import type { EngineSettings } from './settings.ts';
-import { spendingIssues } from './spending.ts';
+import { raiseRefusal, spendingIssues } from './spending.ts';
 import { fromMachine, invalid, noSuchJob, ok, reasonIssues, reasonText } from './refusals.ts';
 
 interface DecisionDeps {
@@ -35,9 +36,14 @@ export function createDecisions(deps: DecisionDeps): Pick<EngineApi, 'cancel' | 
     cancel: (caller, jobId, reason) => act(caller, jobId, { type: 'cancel', actor: caller.actor, reason }),
 
     async replay(caller, jobId, { reason, decisionId, limits, spendingLimit, fromEvidence }) {
-      const issues = spendingIssues(spendingLimit, deps.settings.jobSpendingCap, '');
+      const cap = deps.settings.jobSpendingCap;
+      const issues = spendingIssues(spendingLimit, cap, '');
       if (issues.length > 0) return invalid(issues);
-      const outputSchemaSha256 = await repin(deps, caller, jobId);
+      const job = await deps.store.job({ tenant: caller.tenant, jobId });
+      if (job === null) return noSuchJob(jobId);
+      const refusal = raiseRefusal(caller, spendingLimit, { present: job.spending.limit, cap, root: '' });
+      if (refusal !== null) return refusal;
+      const outputSchemaSha256 = mendedSchema(deps.workflows, job);
       return act(caller, jobId, {
         type: 'replay',
         actor: caller.actor,
@@ -55,9 +61,7 @@ export function createDecisions(deps: DecisionDeps): Pick<EngineApi, 'cancel' | 
  * A workflow whose output schema was mended under the same version: the person who replays says that the job may run
  * on the mended one. A job of another version keeps its pin.
  */
-async function repin({ store, workflows }: DecisionDeps, { tenant }: Caller, jobId: string) {
-  const job = await store.job({ tenant, jobId });
-  if (job === null) return undefined;
+function mendedSchema(workflows: WorkflowTable, job: Job): string | undefined {
   const lane = workflows.find(job.workflow, job.workflowVersion)?.lane;
   return lane === undefined || lane.outputSchemaSha256 === job.outputSchemaSha256
     ? undefined

@@ -9,7 +9,7 @@ import type { ValidationIssue } from '../domain/record.ts';
 import type { Enqueued, JobStore } from '../ports/job-store.ts';
 import type { UploadStore } from '../ports/upload-store.ts';
 import type { Announce } from './announce.ts';
-import { spendingIssues } from './spending.ts';
+import { raiseRefusal, spendingIssues } from './spending.ts';
 import type { Caller, EngineApi, JobRequest, Refused, Result, Ticket } from './api.ts';
 import type { KnownWorkflow, WorkflowTable } from './define.ts';
 import { groupCommit } from './group-commit.ts';
@@ -113,15 +113,18 @@ function keyOf(key: string | undefined, request: JobRequest | JobRequest[]): New
 
 async function check(
   deps: IntakeDeps,
-  { tenant }: Caller,
+  caller: Caller,
   request: JobRequest,
   root: string,
 ): Promise<Result<NewJob>> {
+  const { tenant } = caller;
   const workflow = deps.workflows.find(request.workflow, request.version);
   if (workflow === null) return unknownWorkflow(deps.workflows, request, root);
-  const { priority = 0, labels = {}, inputRef = null } = request;
+  const { priority = 0, labels = {}, inputRef = null, runAt = null } = request;
   const issues = issuesOf(workflow, { ...request, priority, labels }, deps.settings, root);
   if (issues.length > 0) return invalid(issues);
+  const tooMuch = tooMuchFor(caller, request, workflow, { cap: deps.settings.jobSpendingCap, root });
+  if (tooMuch !== null) return tooMuch;
   const input = await checkInput(workflow, request, deps.settings.maxInputBytes, root);
   if (!input.ok) return input;
   const upload = inputRef === null ? null : await deps.uploads.find({ tenant, ref: inputRef });
@@ -135,18 +138,35 @@ async function check(
     outputSchemaSha256: lane.outputSchemaSha256,
     inputJson: input.value.text,
     inputRef,
-    inputSha256: request.input === undefined && upload !== null ? upload.sha256 : input.value.sha256,
+    inputSha256: sha256Of(request, upload, input.value.sha256),
     requestedLimits: request.limits ?? {},
     workflowLimits: definition.limits ?? {},
     spendingLimit: spendingLimitOf(request, workflow),
-    runAt: request.runAt ?? null,
+    runAt,
     priority,
     labels,
   });
 }
 
-function spendingLimitOf({ spendingLimit }: JobRequest, { definition }: KnownWorkflow): NanoUsd | null {
+function spendingLimitOf(
+  { spendingLimit }: Pick<JobRequest, 'spendingLimit'>,
+  { definition }: KnownWorkflow,
+): NanoUsd | null {
   return spendingLimit ?? nanoOf(definition.spending?.perJobUsd);
+}
+
+/** A job that is given a file alone is known by the file's. */
+function sha256Of({ input }: JobRequest, upload: { sha256: string } | null, ofInput: string): string {
+  return input === undefined && upload !== null ? upload.sha256 : ofInput;
+}
+
+function tooMuchFor(
+  caller: Caller,
+  request: JobRequest,
+  workflow: KnownWorkflow,
+  { cap, root }: { cap: NanoUsd | null; root: string },
+): Refused | null {
+  return raiseRefusal(caller, request.spendingLimit, { present: spendingLimitOf({}, workflow), cap, root });
 }
 
 function issuesOf(

@@ -6,9 +6,10 @@ import type { SpendingAccount } from '../domain/accounts.ts';
 import { MOST_USD, nanoOf, usdOf } from '../domain/dollars.ts';
 import type { NanoUsd } from '../domain/money.ts';
 import type { ValidationIssue } from '../domain/record.ts';
+import { permits } from '../domain/scopes.ts';
 import type { JobStore } from '../ports/job-store.ts';
 import type { KnownLimit, Ledger } from '../ports/ledger.ts';
-import type { EngineApi, Refused, SpendingLimitRequest } from './api.ts';
+import type { Caller, EngineApi, Refused, SpendingLimitRequest } from './api.ts';
 import type { WorkflowTable } from './define.ts';
 import { invalid, ok, reasonIssues, refused, reasonText } from './refusals.ts';
 import type { EngineSettings } from './settings.ts';
@@ -103,6 +104,23 @@ function idleAccount(name: string, limit: NanoUsd | null): SpendingAccount {
 
 function noSuchCall(): Refused {
   return refused('not_found', 'The job has no such call.');
+}
+
+/**
+ * A limit above the one that the job has anyway is for those to set who have a say over money, unless the operator's cap says
+ * what anybody may set: or whom a limit has stopped would lift it himself.
+ * @param present the job's without the request, or the workflow's; null: none
+ */
+export function raiseRefusal(
+  { scopes }: Caller,
+  limit: NanoUsd | undefined,
+  { present, cap, root }: { present: NanoUsd | null; cap: NanoUsd | null; root: string },
+): Refused | null {
+  const isRaised = limit !== undefined && present !== null && limit > present;
+  if (!isRaised || cap !== null || scopes === undefined || permits(scopes, 'spending')) return null;
+  const message = `is above $${usdOf(present)}, which the job has without it: that needs a key with the scope spending`;
+  const path = `${root}/limits/spending_usd`;
+  return refused('forbidden', `${path}: ${message}`, [{ path, message }]);
 }
 
 /** What is wrong with the limit that a request sets for its job. */

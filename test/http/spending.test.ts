@@ -210,6 +210,34 @@ describe('a raw response', () => {
   });
 });
 
+describe('without a cap, a key that has no say over money', () => {
+  it('may lower the limit that a job has anyway, and not raise it, by a request or by a replay', async () => {
+    const open = await openApi({ workflows: [paid] });
+    const keyFor = async (scope: 'jobs' | 'spending') =>
+      (await open.parts.engine.createKey(CALLER, scope, ['jobs', scope])).key;
+    const [plain, trusted] = [await keyFor('jobs'), await keyFor('spending')];
+    const post = (path: string, body: object, key: string) =>
+      open.fetch(new Request(`http://claimcheck.test${path}`, withKey({ json: body }, key)));
+    const handIn = (usd: number, key: string) =>
+      post('/ai-jobs', { workflow: 'paid', limits: { spending_usd: usd } }, key);
+    expect((await handIn(0.2, plain)).status).toBe(202);
+    expect(await problemOf(await handIn(0.3, plain))).toMatchObject({
+      status: 403,
+      code: 'forbidden',
+      errors: [{ path: '/limits/spending_usd' }],
+    });
+    expect((await handIn(0.3, trusted)).status).toBe(202);
+
+    const attempt = await claimNext(open.parts);
+    await attempt.fail({ code: 'spending_limit', rule: LIMIT_RULES.job });
+    const replay = (usd: number, key: string) =>
+      post(`/ai-jobs/${attempt.job.jobId}/replay`, { reason: 'x', limits: { spending_usd: usd } }, key);
+    expect(await problemOf(await replay(5, plain))).toMatchObject({ status: 403, code: 'forbidden' });
+    expect((await replay(5, trusted)).status).toBe(202);
+    await open.close();
+  });
+});
+
 describe('/spending', () => {
   const accounts = async () => {
     const body = (await (await api.ask('/spending')).json()) as { accounts: Json[] };

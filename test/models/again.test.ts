@@ -133,33 +133,75 @@ describe('an answer that was paid for', () => {
     ]);
   });
 
-  it('stands in for the call at its place where the prompt was changed; and what has none is refused', async () => {
-    let prompts = ['one'];
+  it('stands in where the schema was mended, and for no other question', async () => {
+    let questions = [{ prompt: 'one', schema: z.object({ a: z.string() }) as z.ZodType }];
     const scene = await openScene(
       (provider) => [
         defineWorkflow({
           name: 'ask',
           version: '1',
           input: z.unknown(),
-          output: z.array(z.string()).min(2),
-          async run(context) {
-            const texts = [];
-            for (const prompt of prompts) texts.push(await ask(context, provider, prompt));
-            return texts;
+          output: z.unknown(),
+          async run({ model }) {
+            const answers = [];
+            for (const { prompt, schema } of questions) {
+              const output = Output.object({ schema });
+              answers.push(
+                (await generateText({ model: model(modelAt(provider.url)), prompt, output })).output,
+              );
+            }
+            return answers;
           },
         }),
       ],
-      { script: [{ reply: 'ok', text: 'first' }] },
+      { script: [{ reply: 'ok', json: { a: 1 } }] },
     );
     scene.worker();
     const jobId = await scene.enqueue('ask');
-    await scene.ended(jobId);
-    prompts = ['another', 'and one more'];
+    expect((await scene.ended(jobId)).errors.map(({ code }) => code)).toEqual(['malformed_output']);
+    const schema = z.object({ a: z.number() });
+    questions = [
+      { prompt: 'another', schema },
+      { prompt: 'one', schema },
+    ];
+    await scene.replay(jobId, { fromEvidence: true });
+    const refused = await scene.ended(jobId);
+    expect(refused.errors.at(-1)).toMatchObject({ code: 'spending_limit', rule: 'evidence/none_stored' });
+    questions = [{ prompt: 'one', schema }];
     await scene.replay(jobId, { fromEvidence: true });
     const job = await scene.ended(jobId);
-    expect(job.errors.at(-1)).toMatchObject({ code: 'spending_limit', rule: 'evidence/none_stored' });
+    expect(job.status).toBe('completed');
+    expect(await outputOf(scene, jobId)).toEqual([{ a: 1 }]);
     expect(job.calls.map(({ reusedFrom }) => reusedFrom)).toEqual([null, 1]);
     expect(scene.provider.calls).toHaveLength(1);
+  });
+
+  it('stands in for its own question where an earlier call of its attempt failed', async () => {
+    const firsts: string[] = [];
+    const scene = await openScene(
+      (provider) => [
+        defineWorkflow({
+          name: 'ask',
+          version: '1',
+          input: z.unknown(),
+          output: z.array(z.string()).min(3),
+          async run(context) {
+            const first = await ask(context, provider, 'title').catch(() => 'fallback');
+            firsts.push(first);
+            return [first, await ask(context, provider, 'total')];
+          },
+        }),
+      ],
+      { script: [{ reply: 'server_error' }, { reply: 'ok', text: '42' }] },
+    );
+    scene.worker();
+    const jobId = await scene.enqueue('ask');
+    expect((await scene.ended(jobId)).errors.map(({ code }) => code)).toEqual(['malformed_output']);
+    await scene.replay(jobId, { fromEvidence: true });
+    const job = await scene.ended(jobId);
+    expect(firsts).toEqual(['fallback', 'fallback']);
+    expect(job.calls.map(({ reusedFrom }) => reusedFrom)).toEqual([null, null, 2]);
+    expect(scene.provider.calls).toHaveLength(2);
   });
 });
 
