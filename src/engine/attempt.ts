@@ -18,7 +18,7 @@ import type { Reached } from './crash-points.ts';
 import type { KnownWorkflow } from './define.ts';
 import { createKeeper } from './durable.ts';
 import type { Keeper } from './durable.ts';
-import { AttemptEndedError } from './ending.ts';
+import { AttemptEndedError, AttemptOverError } from './ending.ts';
 import type { Ending } from './ending.ts';
 import type { Patience } from './faults.ts';
 import { createModelDesk } from './model-desk.ts';
@@ -101,6 +101,8 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   /** Ends the wait for room on the disk, once the attempt is over. */
   #keeping: AbortController | null = null;
   #cause: Ending | null = null;
+  /** What the function ended with, while its calls are waited for. */
+  #ended: { result: Ran; elapsedMs: number } | null = null;
   #over = false;
 
   constructor(workflow: KnownWorkflow, job: ClaimedJob, now: number, deps: AttemptDeps) {
@@ -205,14 +207,36 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
 
   #giveUp(): void {
     // given up, a process is ended, so its end can be waited for
-    if (this.#endProcess === null) this.#conclude(null);
+    if (this.#endProcess === null || this.#ended !== null) this.#conclude(this.#ended?.result ?? null);
     else this.#endProcess();
   }
 
   #returned(result: Ran): void {
     const { holder } = this.#deps;
     holder.hasReturned(this);
-    this.#conclude(result);
+    const calls = this.#calls;
+    if (calls === null || this.#over || !calls.isBusy()) return this.#conclude(result);
+    void this.#callsEnded(calls, result).then(() => this.#conclude(result));
+  }
+
+  /**
+   * A function may end while calls of its are under way: one of several failed. They are paid for, so what they answer is waited
+   * for and stored, by a failure until its time is up, for the attempt to come, by a success for a grace. The rest is broken off.
+   */
+  async #callsEnded(calls: ModelDesk, result: Ran): Promise<void> {
+    const elapsedMs = this.#elapsedMs();
+    this.#ended = { result, elapsedMs };
+    const ms = result.thrown === undefined ? this.#deps.settings.graceMs : this.#limit.ms - elapsedMs;
+    let stop = () => {};
+    const waitedEnough = new Promise<void>((resolve) => {
+      stop = this.#deps.clock.after(Math.max(0, ms), resolve);
+      this.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    this.#timer(); // the function is over: what is waited for here is not its time
+    const isApart = this.#endProcess !== null; // its process is no longer there to answer
+    await Promise.race([isApart ? null : calls.answersCame(), waitedEnough]);
+    stop();
+    if (calls.isBusy()) this.#controller?.abort(new AttemptOverError());
   }
 
   #conclude(result: Ran | null): void {
@@ -240,7 +264,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   #outcome(result: Ran | null): Outcome | null | Promise<Outcome> {
     this.#deps.reached?.('attempt.returned');
     // a function that blocked the event loop past its limit returns before the timer could fire
-    const elapsedMs = this.#elapsedMs();
+    const elapsedMs = this.#ended?.elapsedMs ?? this.#elapsedMs();
     if (elapsedMs >= this.#limit.ms) this.end(this.#limit.cause);
     this.#over = true;
     this.#timer();

@@ -13,3 +13,12 @@ export class AttemptEndedError extends Error {
     this.ending = ending;
   }
 }
+
+/** The same of an attempt that ended well or by itself, for what it left under way: nobody waits for that any more. */
+export class AttemptOverError extends Error {
+  override readonly name = 'AbortError';
+
+  constructor() {
+    super('the attempt is over');
+  }
+}

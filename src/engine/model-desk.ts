@@ -21,13 +21,17 @@ import { AttemptEndedError } from './ending.ts';
 import { CallHistory } from './call-history.ts';
 import type { AnsweredCall } from './call-history.ts';
 import { CallMoney } from './call-money.ts';
-import { isPassing, nameOf, patiently } from './faults.ts';
+import { isPassing, patiently } from './faults.ts';
 import type { Partials } from './partials.ts';
 import type { EngineSettings } from './settings.ts';
 import { storedBytes } from './stored-bytes.ts';
 import type { WorkflowDefinition } from './workflow.ts';
 
 export interface ModelDesk extends CallDesk {
+  /** Whether calls are under way. */
+  isBusy(): boolean;
+  /** Resolves when no call is under way but streams, which somebody would have to read. */
+  answersCame(): Promise<void>;
   /** The responses that its calls left, for the entry of an attempt that failed. */
   evidence(): Evidence[];
   /** What is to be shown of a refusal of ours, by its rule. */
@@ -76,6 +80,8 @@ class Desk implements ModelDesk {
   readonly #evidence: Evidence[] = [];
   readonly #messages = new Map<string, string>();
   readonly #rules: (string | null)[] = [];
+  readonly #ending = new Set<number>();
+  #onAnswers: (() => void) | null = null;
   #places = 0;
   #history: Promise<CallHistory | null> | null = null;
   #paused: { opening: CallOpening; untilMs: number } | null = null;
@@ -87,14 +93,19 @@ class Desk implements ModelDesk {
   }
 
   async begin(opening: CallOpening, size: CallSize): Promise<CallPermit> {
-    const place = (this.#places += 1);
-    try {
-      return await this.#begin(place, opening, size);
-    } catch (error) {
-      if (!isPassing(error)) throw error;
-      this.#deps.log.warn({ error_name: nameOf(error) }, 'the store is away; a call to a model was not made');
-      return refused({ code: 'upstream_unavailable', rule: 'store/unavailable' });
-    }
+    this.#places += 1;
+    return this.#begin(this.#places, opening, size);
+  }
+
+  isBusy(): boolean {
+    return this.#open.size > 0;
+  }
+
+  answersCame(): Promise<void> {
+    if (!this.#isAwaited()) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onAnswers = resolve;
+    });
   }
 
   async end(
@@ -104,18 +115,38 @@ class Desk implements ModelDesk {
     retryAfterMs: number | null,
   ): Promise<void> {
     const open = this.#open.get(n);
-    if (open === undefined) throw new Error('no call of this number is under way');
-    this.#open.delete(n);
+    if (open === undefined || this.#ending.has(n)) throw new Error('no call of this number is under way');
+    this.#ending.add(n);
+    try {
+      await this.#end(open, n, { end, response, retryAfterMs });
+    } finally {
+      this.#open.delete(n);
+      this.#ending.delete(n);
+      if (!this.#isAwaited()) this.#onAnswers?.();
+    }
+  }
+
+  async #end(
+    { opening }: Open,
+    n: number,
+    {
+      end,
+      response,
+      retryAfterMs,
+    }: { end: CallEnd; response: StoredResponse | null; retryAfterMs: number | null },
+  ): Promise<void> {
     this.#rules.push(end.rule);
     const { jobId, token } = this.#job;
     const { ref, blob } = await this.#keep(n, response);
-    const cost = this.#money.costOf(open.opening, end);
-    await patiently(this.#deps, () =>
+    const cost = this.#money.costOf(opening, end);
+    const isKept = await patiently(this.#deps, () =>
       this.#deps.ledger.end({ jobId, token, n, end, cost, response: ref, blob }),
     );
+    // what is not in the record is not for the function either
+    if (!isKept) throw new AttemptEndedError('lease_lost');
     if (ref !== null) this.#evidence.push({ kind: 'model_response', ...ref });
     if (retryAfterMs !== null && PAUSING.includes(end.httpStatus ?? 0))
-      await this.#pause(open.opening, retryAfterMs);
+      await this.#pause(opening, retryAfterMs);
   }
 
   partial(text: string): void {
@@ -209,17 +240,14 @@ class Desk implements ModelDesk {
   ): Promise<CallBegun> {
     const { jobId, token, attempt, workflow } = this.#job;
     const { limits } = this.#money;
-    return this.#deps.ledger.begin({
-      jobId,
-      token,
-      attempt,
-      place,
-      workflow,
-      opening,
-      estimate,
-      limits,
-      reusedFrom,
-    });
+    const begin = { jobId, token, attempt, place, workflow, opening, estimate, limits, reusedFrom };
+    // one whose answer was lost may be written: the same place, begun again, is the same call
+    return patiently(this.#deps, () => this.#deps.ledger.begin(begin));
+  }
+
+  /** A stream is read by its function; once that is over, nothing more of it will come. */
+  #isAwaited(): boolean {
+    return [...this.#open.values()].some(({ opening }) => !opening.streamed);
   }
 
   /** Null in a job's first attempt. */
@@ -234,7 +262,7 @@ class Desk implements ModelDesk {
 
   async #readHistory(): Promise<CallHistory | null> {
     const { tenant, jobId, attempt } = this.#job;
-    const job = await this.#deps.jobs.job({ tenant, jobId });
+    const job = await patiently(this.#deps, () => this.#deps.jobs.job({ tenant, jobId }));
     return job === null ? null : new CallHistory(job, attempt);
   }
 

@@ -223,6 +223,17 @@ describe('a stream', () => {
     }
   });
 
+  it('keeps none of the chunks where they are too many to be kept', async () => {
+    const raw: Part = { type: 'raw', rawValue: 'x'.repeat(1_000_000) };
+    const { desk, told } = deskOf();
+    const model = sessionOf(
+      streaming(...Array.from({ length: 9 }, () => raw), ...START, delta('a'), STOP),
+      desk,
+    ).model();
+    expect((await partsOf(model)).at(-1)?.type).toBe('finish');
+    expect(told.ends[0]?.response).toMatchObject({ raw: [], result: expect.anything() as unknown });
+  });
+
   const broken = () => Promise.reject(Object.assign(new TypeError('terminated'), { code: 'UND_ERR_SOCKET' }));
   it.each<[string, (Part | (() => Promise<void>))[], string | null]>([
     ['ends early', [...START, delta('a')], 'models-v1/ended_early'],

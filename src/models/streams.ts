@@ -17,6 +17,11 @@ export interface Taken {
   raw: unknown[];
 }
 
+/** How much of a provider's own chunks is kept of one stream, in characters of JSON; of a longer one, only what the SDK made of it. */
+const MAX_RAW_CHARS = 8_000_000;
+/** A stream that says more than this is broken off. */
+const MAX_CONTENT_CHARS = 64_000_000;
+
 export interface StreamWatch {
   /** Whether the function asked for the provider's own chunks. */
   wantsRaw: boolean;
@@ -45,7 +50,9 @@ const UNKNOWN_USAGE: Answer['usage'] = {
 class Flow {
   readonly #reader: ReadableStreamDefaultReader<Part>;
   readonly #watch: StreamWatch;
-  readonly #raw: unknown[] = [];
+  #raw: unknown[] = [];
+  #rawChars = 0;
+  #contentChars = 0;
   readonly #content = new Content();
   readonly #stop: () => void;
   #answer: Omit<Answer, 'content'> = {
@@ -73,6 +80,13 @@ class Flow {
       if (part.type === 'finish') return this.#finish(controller, part);
       if (part.type === 'error') return this.#end(controller, { type: 'broke', error: part.error }, null);
       this.#take(part);
+      if (this.#contentChars > MAX_CONTENT_CHARS) {
+        return this.#end(
+          controller,
+          { type: 'broke', error: new Error('the answer is too long to be kept') },
+          null,
+        );
+      }
       if (part.type === 'raw' && !this.#watch.wantsRaw) continue;
       return controller.enqueue(part);
     }
@@ -96,13 +110,20 @@ class Flow {
   }
 
   #take(part: Part): void {
-    if (part.type === 'raw') this.#raw.push(part.rawValue);
+    if (part.type === 'raw') this.#keepRaw(part.rawValue);
     else if (part.type === 'stream-start') this.#answer.warnings = part.warnings;
     else if (part.type === 'response-metadata') {
       const { type: _, ...metadata } = part;
       this.#answer.response = { ...this.#answer.response, ...metadata };
     } else this.#content.take(part);
+    if ('delta' in part) this.#contentChars += part.delta.length;
     if (part.type === 'text-delta') this.#watch.onText(part.delta);
+  }
+
+  #keepRaw(chunk: unknown): void {
+    this.#rawChars += JSON.stringify(chunk)?.length ?? 0;
+    if (this.#rawChars <= MAX_RAW_CHARS) this.#raw.push(chunk);
+    else this.#raw = [];
   }
 
   #finish(controller: ReadableStreamDefaultController<Part>, part: Part & { type: 'finish' }): Promise<void> {

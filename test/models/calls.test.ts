@@ -1,4 +1,5 @@
 /** What a call through `model()` means, costs and leaves, from the real SDK down to the sockets of a real provider. */
+import { setTimeout } from 'node:timers/promises';
 import { generateText, Output, streamText } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -227,6 +228,51 @@ describe('a call to a model', () => {
     scene.provider.release();
     const jobs = await Promise.all(ids.map((id) => scene.ended(id)));
     expect(jobs.filter(({ status }) => status === 'completed')).toHaveLength(10);
+  });
+
+  it('beside one that failed is waited for, and not paid for again by the next attempt', async () => {
+    const both: Act = (context, provider) => Promise.all([text(context, provider), text(context, provider)]);
+    const limits = { maxAttempts: 2 };
+    const scene = await openScene(asks(both, { limits }), {
+      script: [
+        { reply: 'ok', text: 'hello', hold: true },
+        { reply: 'server_error' },
+        { reply: 'ok', text: 'again' },
+      ],
+    });
+    scene.worker();
+    const jobId = await scene.enqueue('ask');
+    await scene.provider.nextCall();
+    await scene.provider.callEnded((await scene.provider.nextCall()).index);
+    await expect.poll(async () => (await scene.job(jobId)).calls.some(({ end }) => end !== null)).toBe(true);
+    await setTimeout(200); // time for an attempt that does not wait to be begun again
+    scene.provider.release();
+    const job = await scene.ended(jobId);
+    expect(job.status).toBe('completed');
+    expect(job.calls.map(({ billing }) => billing).toSorted()).toEqual([
+      'none',
+      'none',
+      'settled',
+      'settled',
+    ]);
+    expect(scene.provider.calls).toHaveLength(3);
+  });
+
+  it('that its function leaves behind is broken off, and its socket closes', async () => {
+    const leaves: Act = async ({ model }, { url }) => {
+      await model(modelAt(url)).doStream({
+        prompt: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }],
+      });
+      return 'done';
+    };
+    const scene = await openScene(asks(leaves), { script: [{ reply: 'ok', text: 'hello', hold: 'middle' }] });
+    scene.worker();
+    const jobId = await scene.enqueue('ask');
+    const { index } = await scene.provider.nextCall();
+    expect((await scene.provider.callEnded(index)).closedBy).toBe('client');
+    const job = await scene.ended(jobId);
+    expect(job.status).toBe('completed');
+    expect(job.calls).toMatchObject([{ billing: 'unknown' }]);
   });
 
   it('without a model says so', async () => {
