@@ -99,6 +99,12 @@ describe('a call in the record', () => {
     });
   });
 
+  test('says where its buckets do not tell all that counts', () => {
+    const end = call().end!;
+    const usage = { ...end.usage!, unpriced: true as const };
+    expect(callJson(call({ end: { ...end, usage } })).usage).toMatchObject({ input: 10, unpriced: true });
+  });
+
   test('that never ended has the same keys, and null for what nobody knows', () => {
     const shown = callJson(doubtful(1));
     expect(Object.keys(shown)).toEqual(Object.keys(callJson(call())));

@@ -12,6 +12,8 @@ export interface UsageJson {
   cache_write: number | null;
   output: number | null;
   reasoning: number | null;
+  /** The buckets do not tell all that counts for the bill; left out where they do. */
+  unpriced?: true;
 }
 
 /** What is not known (yet) is null, a cost above all. */
@@ -106,8 +108,9 @@ function responseJson({ uri, sha256, bytes, erasedAt }: ResponseRef) {
 
 function usageJson(usage: Usage | null): UsageJson | null {
   if (usage === null) return null;
-  const { input, cachedInput, cacheWrite, output, reasoning } = usage;
-  return { input, cached_input: cachedInput, cache_write: cacheWrite, output, reasoning };
+  const { input, cachedInput, cacheWrite, output, reasoning, unpriced } = usage;
+  const buckets = { input, cached_input: cachedInput, cache_write: cacheWrite, output, reasoning };
+  return unpriced === true ? { ...buckets, unpriced } : buckets;
 }
 
 export function spendingJson({ limit, spent, reserved }: JobSpending): SpendingJson {

@@ -13,6 +13,8 @@ export const NO_PRICE = 'money/no_price';
 export const NO_MAXIMUM = 'money/no_maximum';
 /** It is given files, whose tokens nobody can tell before. */
 export const FILES = 'money/files';
+/** The provider may bill what is not in the prompt: an earlier response, tools of its own, an option that is not known. */
+export const UNBOUNDED = 'money/unbounded';
 /** A replay from evidence came to a call that no stored response answers. */
 export const NONE_STORED = 'evidence/none_stored';
 

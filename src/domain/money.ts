@@ -12,12 +12,17 @@ export const NANO = 1_000_000_000;
  * Tokens of one call in buckets that share none: `input` without what was read from or written to a cache, `output` without
  * `reasoning`. Null where the provider did not say.
  */
-export interface Usage {
+export interface Buckets {
   input: number | null;
   cachedInput: number | null;
   cacheWrite: number | null;
   output: number | null;
   reasoning: number | null;
+}
+
+export interface Usage extends Buckets {
+  /** The buckets do not tell all that counts for the bill: searches, a longer cache, a model without a name. Left out otherwise. */
+  unpriced?: true;
 }
 
 /** What a model costs from a day on, in nano-dollars for a million tokens of a bucket. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Price, Usage } from './money.ts';
-import { costOf, estimateOf, priceOf } from './pricing.ts';
+import type { Buckets, Price, Usage } from './money.ts';
+import { costOf, estimateOf, isUnbilled, priceOf } from './pricing.ts';
 
 const DAY = '2026-11-30';
 
@@ -71,8 +71,23 @@ describe('what a call cost', () => {
   });
 });
 
+test('what the buckets do not tell has no cost', () => {
+  const usage: Usage = { input: 1, cachedInput: 0, cacheWrite: 0, output: 1, reasoning: 0 };
+  expect(costOf(usage, GPT)).toBe(11_250);
+  expect(costOf({ ...usage, unpriced: true }, GPT)).toBeNull();
+});
+
+test.each([307, 400, 401, 403, 404, 413, 422, 429, 500, 503, 529])('%i is billed nothing', (status) =>
+  expect(isUnbilled(status)).toBe(true),
+);
+
+test.each([null, 200, 408, 499, 501, 502, 504, 520, 522, 524, 527, 530, 600])(
+  'after %s nobody knows what was billed',
+  (status) => expect(isUnbilled(status)).toBe(false),
+);
+
 describe('what a call can cost', () => {
-  const size = { promptBytes: 400, maxOutputTokens: 100, hasFiles: false };
+  const size = { promptBytes: 400, maxOutputTokens: 100, hasFiles: false, isUnbounded: false };
 
   test('is a token a byte, and every token that the answer may have', () => {
     expect(estimateOf(size, GPT, null)).toEqual({ nano: 400 * 1250 + 100 * 10_000 });
@@ -101,6 +116,8 @@ describe('what a call can cost', () => {
   test('is nobody’s to guess without a price, nor for files', () => {
     expect(estimateOf(size, null, null)).toEqual({ refused: 'money/no_price' });
     expect(estimateOf({ ...size, hasFiles: true }, GPT, null)).toEqual({ refused: 'money/files' });
+    expect(estimateOf({ ...size, isUnbounded: true }, GPT, null)).toEqual({ refused: 'money/unbounded' });
+    expect(estimateOf({ ...size, isUnbounded: true }, GPT, 0.05)).toEqual({ nano: 50_000_000 });
   });
 
   test('is what the workflow declares, whatever else is known', () => {
@@ -112,7 +129,9 @@ describe('what a call can cost', () => {
 
   test('is nothing where nothing has a price, files or not', () => {
     const free = { ...GPT, input: 0, cachedInput: 0, output: 0 };
-    expect(estimateOf({ promptBytes: 1, maxOutputTokens: null, hasFiles: true }, free, null)).toEqual({
+    expect(
+      estimateOf({ promptBytes: 1, maxOutputTokens: null, hasFiles: true, isUnbounded: true }, free, null),
+    ).toEqual({
       nano: 0,
     });
   });
@@ -145,7 +164,7 @@ describe('of every call', () => {
     fc.assert(
       fc.property(prices, counted, counted, (known, usage, more) => {
         const both = Object.fromEntries(
-          Object.entries(usage).map(([bucket, count]) => [bucket, count + more[bucket as keyof Usage]]),
+          Object.entries(usage).map(([bucket, count]) => [bucket, count + more[bucket as keyof Buckets]]),
         ) as unknown as Usage;
         const [cost, larger] = [costOf(usage, known)!, costOf(both, known)!];
         expect(Number.isSafeInteger(cost) && cost >= 0).toBe(true);
@@ -159,7 +178,11 @@ describe('of every call', () => {
       fc.property(prices, counted, fc.nat(1000), (known, usage, spare) => {
         const promptBytes = usage.input + usage.cachedInput + usage.cacheWrite + spare;
         const maxOutputTokens = usage.output + usage.reasoning;
-        const { nano } = estimateOf({ promptBytes, maxOutputTokens, hasFiles: false }, known, null);
+        const { nano } = estimateOf(
+          { promptBytes, maxOutputTokens, hasFiles: false, isUnbounded: false },
+          known,
+          null,
+        );
         expect(nano).toBeGreaterThanOrEqual(costOf(usage, known)!);
       }),
     );

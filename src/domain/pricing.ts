@@ -3,7 +3,7 @@
  * priced or counted is null here, never 0 and never a guess.
  */
 import { nanoOf } from './dollars.ts';
-import type { NanoUsd, Price, Usage } from './money.ts';
+import type { Buckets, NanoUsd, Price, Usage } from './money.ts';
 
 const PER_PRICE = 1_000_000n;
 
@@ -13,11 +13,13 @@ export interface SizeOfCall {
   promptBytes: number;
   maxOutputTokens: number | null;
   hasFiles: boolean;
+  /** The provider may bill what neither the prompt nor the answer holds. */
+  isUnbounded: boolean;
 }
 
 export type Estimate =
   | { nano: NanoUsd; refused?: never }
-  | { nano?: never; refused: 'money/no_price' | 'money/no_maximum' | 'money/files' };
+  | { nano?: never; refused: 'money/no_price' | 'money/no_maximum' | 'money/files' | 'money/unbounded' };
 
 /** The fake model of `claimcheck/testing` is nobody's to bill, so that tests need no prices. */
 const FAKE: Price = { model: 'fake', from: '1970-01-01', input: 0, output: 0 };
@@ -49,9 +51,9 @@ function newest(prices: readonly Price[], name: string, day: string): Price | nu
   );
 }
 
-type Buckets = Readonly<Record<keyof Usage, number>>;
+type PerBucket = Readonly<Record<keyof Buckets, number>>;
 
-function perBucket({ input, cachedInput, cacheWrite, output, reasoning }: Price): Buckets {
+function perBucket({ input, cachedInput, cacheWrite, output, reasoning }: Price): PerBucket {
   return {
     input,
     cachedInput: cachedInput ?? input,
@@ -66,12 +68,13 @@ const WITHIN = { cachedInput: 'input', cacheWrite: 'input', reasoning: 'output' 
 
 /**
  * What a call cost, rounded up to whole nano-dollars. Null where a bucket that counts is null: one of no price counts for nothing, and
- * one of the same price as the bucket in which its tokens lie anyway need not be told apart.
+ * one of the same price as the bucket in which its tokens lie anyway need not be told apart. Null, too, where the buckets are not all.
  */
 export function costOf(usage: Usage, price: Price): NanoUsd | null {
+  if (usage.unpriced === true) return null;
   const prices = perBucket(price);
   let sum = 0n;
-  for (const bucket of Object.keys(prices) as (keyof Usage)[]) {
+  for (const bucket of Object.keys(prices) as (keyof Buckets)[]) {
     const tokens = usage[bucket];
     if (tokens === null && counts(bucket, prices)) return null;
     sum += BigInt(tokens ?? 0) * BigInt(prices[bucket]);
@@ -79,9 +82,18 @@ export function costOf(usage: Usage, price: Price): NanoUsd | null {
   return rounded(sum);
 }
 
-function counts(bucket: keyof Usage, prices: Buckets): boolean {
+function counts(bucket: keyof Buckets, prices: PerBucket): boolean {
   if (bucket === 'input' || bucket === 'output') return prices[bucket] > 0;
   return prices[bucket] !== prices[WITHIN[bucket]];
+}
+
+/**
+ * Whether a call that was answered by this status is known to be billed nothing: it was sent elsewhere, was refused, or
+ * the provider says that it could not serve it. Behind a gateway that gave up waiting (408, 502, 504, 520 to 527), or where the caller did (499), the model may have written its answer.
+ */
+export function isUnbilled(httpStatus: number | null): boolean {
+  if (httpStatus === null || httpStatus === 408 || httpStatus === 499) return false;
+  return (httpStatus >= 300 && httpStatus < 500) || [500, 503, 529].includes(httpStatus);
 }
 
 /**
@@ -96,6 +108,7 @@ export function estimateOf(size: SizeOfCall, price: Price | null, perCallUsd: nu
   const prices = perBucket(price);
   if (Object.values(prices).every((one) => one === 0)) return { nano: 0 };
   if (size.hasFiles) return { refused: 'money/files' };
+  if (size.isUnbounded) return { refused: 'money/unbounded' };
   const tokens = size.maxOutputTokens ?? price.maxOutputTokens ?? null;
   if (tokens === null) return { refused: 'money/no_maximum' };
   const input = Math.max(prices.input, prices.cachedInput, prices.cacheWrite);

@@ -1,7 +1,7 @@
 /** What a record's answers say about money: what was spent, what is in doubt, which limit stopped it and what to do. */
 import { dollars } from './dollars.ts';
 import type { ModelCall } from './model-call.ts';
-import { FILES, NONE_STORED, NO_MAXIMUM, NO_PRICE, stoppedBy } from './money-rules.ts';
+import { FILES, NONE_STORED, NO_MAXIMUM, NO_PRICE, UNBOUNDED, stoppedBy } from './money-rules.ts';
 import type { Job } from './record.ts';
 
 /** Calls whose cost nobody knows, and that are not under way any more. */
@@ -65,6 +65,8 @@ const STOPPED: Readonly<Record<string, string>> = {
     'Nothing says how much the call may cost at most: give it maxOutputTokens, its price max_output_tokens, or the workflow perCallUsd. ',
   [FILES]:
     'The call is given files, and nobody can tell before what they cost: say in the workflow what a call may cost at most (perCallUsd). ',
+  [UNBOUNDED]:
+    'The provider may bill what is not in the prompt of the call, and nobody can tell before how much: say in the workflow what a call may cost at most (perCallUsd). ',
   [NONE_STORED]: 'No stored response answers one of its calls: replay it without from_evidence. ',
 };
 

@@ -4,7 +4,7 @@ import { dollars, nanoOf } from '../domain/dollars.ts';
 import type { CallEnd, CallOpening } from '../domain/model-call.ts';
 import type { Judgement } from '../domain/model-outcome.ts';
 import type { NanoUsd, Price, SpendingPolicy } from '../domain/money.ts';
-import { costOf, estimateOf, priceOf } from '../domain/pricing.ts';
+import { costOf, estimateOf, isUnbilled, priceOf } from '../domain/pricing.ts';
 import type { Estimate } from '../domain/pricing.ts';
 import type { LimitLine, LimitScope } from '../ports/ledger.ts';
 import type { CallSize } from '../ports/models.ts';
@@ -44,7 +44,7 @@ export class CallMoney {
 
   /** `none` where nothing can have been billed, null where nobody knows what was. */
   costOf({ provider, requestedModel }: CallOpening, end: CallEnd): NanoUsd | 'none' | null {
-    if (end.unsent === true || (end.httpStatus ?? 0) >= 300) return 'none';
+    if (end.unsent === true || isUnbilled(end.httpStatus)) return 'none';
     const price = this.#priceOf(provider, end.servedModel ?? requestedModel);
     return end.usage === null || price === null ? null : costOf(end.usage, price);
   }
@@ -77,4 +77,6 @@ const WAYS_OUT: Readonly<Record<RefusedEstimate, (model: string) => string>> = {
     `Nobody said how much ${model} may write, so nobody knows what the call could cost: set maxOutputTokens in the call, max_output_tokens in the price file, or the workflow's spending.perCallUsd, and replay the job.`,
   'money/files': () =>
     'The prompt holds a file, and nobody can tell before what that costs: give the workflow a spending.perCallUsd and replay the job.',
+  'money/unbounded': () =>
+    'The provider may bill what is not in the prompt (by an option of the call, or a tool that it runs itself), and nobody can tell before how much: give the workflow a spending.perCallUsd and replay the job.',
 };

@@ -115,6 +115,10 @@ export const Call = z
         cache_write: tokens,
         output: tokens,
         reasoning: tokens,
+        unpriced: z
+          .literal(true)
+          .optional()
+          .describe('The buckets do not tell all that counts for the bill.'),
       })
       .nullable()
       .describe('Tokens in buckets that share none; null where the provider did not say.'),

@@ -25,11 +25,11 @@ export function isOpening(value: unknown): boolean {
 
 export function isSize(value: unknown): boolean {
   if (!isFields(value)) return false;
-  const { promptBytes, maxOutputTokens, hasFiles } = value;
+  const { promptBytes, maxOutputTokens, hasFiles, isUnbounded } = value;
   return (
     isCount(promptBytes) &&
     (maxOutputTokens === null || isCount(maxOutputTokens)) &&
-    typeof hasFiles === 'boolean'
+    [hasFiles, isUnbounded].every((flag) => typeof flag === 'boolean')
   );
 }
 
@@ -56,7 +56,11 @@ export function isPartial(text: unknown): boolean {
 }
 
 function isUsage(usage: unknown): boolean {
-  return isFields(usage) && BUCKETS.every((bucket) => usage[bucket] === null || isCount(usage[bucket]));
+  return (
+    isFields(usage) &&
+    BUCKETS.every((bucket) => usage[bucket] === null || isCount(usage[bucket])) &&
+    [undefined, true].includes(usage['unpriced'] as undefined)
+  );
 }
 
 function isParameter(value: unknown): boolean {

@@ -41,7 +41,7 @@ const OPENING: CallOpening = {
   streamed: false,
   repair: false,
 };
-const SIZE: CallSize = { promptBytes: 10, maxOutputTokens: null, hasFiles: false };
+const SIZE: CallSize = { promptBytes: 10, maxOutputTokens: null, hasFiles: false, isUnbounded: false };
 const END: CallEnd = {
   servedModel: 'm-1',
   finishReason: 'stop',
@@ -289,6 +289,7 @@ describe('what an isolated process says', () => {
       ask: { verb: 'begin', opening: { ...OPENING, requestSha256: 'x' }, size: SIZE },
     },
     { type: 'call', call: 1, ask: { verb: 'begin', opening: OPENING, size: { ...SIZE, promptBytes: -1 } } },
+    { type: 'call', call: 1, ask: { verb: 'begin', opening: OPENING, size: { ...SIZE, isUnbounded: null } } },
     { type: 'call', call: 1, ask: { ...ENDED, end: { ...END, code: 'won' } } },
     { type: 'call', call: 1, ask: { ...ENDED, end: { ...END, rule: 'a prompt, word for word' } } },
     { type: 'call', call: 1, ask: { ...ENDED, end: { ...END, usage: { input: -5 } } } },

@@ -167,17 +167,23 @@ function seenOfStream(
 
 type EndSeen = Omit<CallEnd, 'code' | 'rule' | 'latencyMs'>;
 
-function endOfAnswer({ response, finishReason, usage }: Answer, headers: unknown): EndSeen {
+function endOfAnswer({ content, response, finishReason, usage }: Answer, headers: unknown): EndSeen {
+  const told = response?.modelId;
+  const servedModel = told !== undefined && MODEL_NAME.test(told) ? told : null;
+  const ranTools = content.some((part) => part.type === 'tool-call' && part.providerExecuted === true);
+  // a model without a usable name is not taken for the one that was asked for
+  const isUnpriced = ranTools || (told !== undefined && servedModel === null);
   return {
-    servedModel: response?.modelId?.slice(0, MAX_NAME) ?? null,
+    servedModel,
     finishReason: finishReason.unified,
     requestId: requestIdOf(headers),
-    usage: usageOf(usage),
+    usage: { ...usageOf(usage), ...(isUnpriced ? { unpriced: true } : {}) },
     httpStatus: headers === undefined ? null : 200,
   };
 }
 
-const MAX_NAME = 200;
+/** Anything else that a server says is no name, and is not kept. */
+const MODEL_NAME = /^[A-Za-z0-9._:/@-]{1,200}$/;
 
 function endOfError(error: unknown, seen: Seen): EndSeen {
   return {

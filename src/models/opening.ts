@@ -4,6 +4,7 @@ import { canonicalJson } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { CallOpening } from '../domain/model-call.ts';
 import type { CallSize, LanguageModel } from '../ports/models.ts';
+import { boundsOf } from './bounds.ts';
 
 export type CallParams = Parameters<LanguageModel['doGenerate']>[0];
 
@@ -21,15 +22,18 @@ export interface Opened {
 export function openingOf(model: LanguageModel, params: CallParams, kind: CallKind): Opened {
   const { prompt, responseFormat, tools, toolChoice, providerOptions, stopSequences, maxOutputTokens } =
     params;
-  const seen = { hasFiles: false };
+  const seen = { hasBytes: false };
   const promptText = canonical(prompt, seen);
   const schema: unknown = responseFormat?.type === 'json' ? responseFormat.schema : undefined;
   const schemaText = schema === undefined ? null : canonical(schema, seen);
   const toolsText = tools === undefined ? '' : canonical(tools, seen);
   const promptSha256 = sha256(promptText);
   const provider = providerOf(model);
+  const { hasFiles, isUnbounded, thinkingTokens } = boundsOf(params);
   const shape = {
-    provider,
+    // whole: `openai.chat` and `openai.responses` answer in forms of their own
+    provider: model.provider,
+    account: kind.account,
     model: model.modelId,
     promptSha256,
     responseFormat,
@@ -57,8 +61,9 @@ export function openingOf(model: LanguageModel, params: CallParams, kind: CallKi
         (sum, text) => sum + Buffer.byteLength(text),
         0,
       ),
-      maxOutputTokens: maxOutputTokens ?? null,
-      hasFiles: seen.hasFiles,
+      maxOutputTokens: maxOutputTokens === undefined ? null : maxOutputTokens + thinkingTokens,
+      hasFiles: hasFiles || seen.hasBytes,
+      isUnbounded,
     },
   };
 }
@@ -102,16 +107,17 @@ function sdkOf({ headers }: CallParams): string {
 }
 
 /** Equal requests give equal text. Bytes go in by their digest. */
-function canonical(value: unknown, seen: { hasFiles: boolean }): string {
+function canonical(value: unknown, seen: { hasBytes: boolean }): string {
   return canonicalJson(plain(value, seen));
 }
 
-function plain(value: unknown, seen: { hasFiles: boolean }): JsonValue {
+function plain(value: unknown, seen: { hasBytes: boolean }): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object') return null;
   if (Array.isArray(value)) return value.map((item) => plain(item, seen));
+  if (value instanceof Uint8Array) seen.hasBytes = true;
   return textOf(value) ?? plainObject(value, seen);
 }
 
@@ -122,27 +128,13 @@ function textOf(value: object): string | null {
   return value instanceof Date ? value.toISOString() : null;
 }
 
-function plainObject(value: object, seen: { hasFiles: boolean }): JsonValue {
-  const object: Record<string, JsonValue> = {};
+function plainObject(value: object, seen: { hasBytes: boolean }): JsonValue {
+  // without a prototype, so that `__proto__` is a key as any other
+  const object = Object.create(null) as Record<string, JsonValue>;
   for (const [key, item] of Object.entries(value) as [string, unknown][]) {
     if (item !== undefined && typeof item !== 'function') object[key] = plain(item, seen);
   }
-  if (isFile(object)) seen.hasFiles = true;
   return object;
-}
-
-const FILES: readonly unknown[] = [
-  'file',
-  'file-data',
-  'file-url',
-  'file-id',
-  'image-data',
-  'image-url',
-  'media',
-];
-
-function isFile(part: Record<string, JsonValue>): boolean {
-  return FILES.includes(part['type']) && !('properties' in part);
 }
 
 function sha256(text: string): string {

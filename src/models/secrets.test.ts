@@ -43,6 +43,22 @@ describe('headers', () => {
     expect(requestIdOf({ 'request-id': 'req_011CS' })).toBe('req_011CS');
     expect(requestIdOf({ 'x-request-id': 'a sentence, of somebody' })).toBeNull();
     expect(requestIdOf(undefined)).toBeNull();
+    const ids = [
+      '5f3c9a1e-7d42-4c11-9b1a-0123456789ab',
+      '8f1e2d3c4b5a6789-FRA',
+      '0123456789abcdef0123456789abcdef',
+    ];
+    for (const id of ids) expect(requestIdOf({ 'x-request-id': id })).toBe(id);
+    const keys = [
+      'sk-proj-abc',
+      'sk_live_abc',
+      'ck_abc_def',
+      'xai-abc',
+      'AIzaSyAbc',
+      'Bearer:abc',
+      'gsk_abc',
+    ];
+    for (const key of keys) expect(requestIdOf({ 'x-request-id': key })).toBeNull();
   });
 
   test('give the limits, as numbers, durations and instants, and nothing else', () => {

@@ -13,6 +13,7 @@ import {
   providerError,
   seenOfError,
 } from '../domain/sdk-errors.ts';
+import { looksLikeKey } from '../domain/smoke/secrets.ts';
 import { items, read, readIn, readText } from '../domain/untrusted.ts';
 
 /**
@@ -110,9 +111,13 @@ export function factsOfError(error: unknown): { httpStatus: number | null; reque
 
 const REQUEST_IDS = ['x-request-id', 'request-id', 'apim-request-id', 'x-amzn-requestid', 'cf-ray'];
 
+/** The forms in which providers name requests: one that is none of them may be anything, a key that a server gives back above all. */
+const REQUEST_ID =
+  /^(req[_-][A-Za-z0-9_-]{1,80}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8,64}(-[A-Z]{3})?)$/i;
+
 export function requestIdOf(headers: unknown): string | null {
   const ids = REQUEST_IDS.map((name) => readText(headers, name));
-  return ids.find((id) => id !== null && /^[\w.:-]{1,100}$/.test(id)) ?? null;
+  return ids.find((id) => id !== null && REQUEST_ID.test(id) && !looksLikeKey(id)) ?? null;
 }
 
 const RATE_LIMIT = /^(x-ratelimit|anthropic-ratelimit)-[a-z-]{1,60}$/;

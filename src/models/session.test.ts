@@ -50,6 +50,11 @@ function plainModel(): LanguageModel {
   return { ...fakeModel() };
 }
 
+function answering(more: Partial<Answer>): Answer {
+  const finishReason = { unified: 'stop' as const, raw: 'stop' };
+  return { content: [{ type: 'text', text: 'x' }], finishReason, usage: USAGE, warnings: [], ...more };
+}
+
 interface Told {
   openings: CallOpening[];
   sizes: CallSize[];
@@ -136,6 +141,37 @@ describe('a call', () => {
     expect(told.sizes[0]).toMatchObject({ maxOutputTokens: 50, hasFiles: false });
     expect(told.sizes[0]?.promptBytes).toBeGreaterThanOrEqual(2000);
     expect(told.sizes[1]).toMatchObject({ maxOutputTokens: null, hasFiles: true });
+  });
+
+  it.each([
+    ['claude-sonnet-4-5@20250929', 'claude-sonnet-4-5@20250929'],
+    ['org/model:free', 'org/model:free'],
+    ['a sentence, of somebody', null],
+    ['m'.repeat(201), null],
+  ])('keeps a name of the model that answered, and nothing else: %s', async (modelId, servedModel) => {
+    const { desk, told } = deskOf();
+    const own: LanguageModel = {
+      ...plainModel(),
+      doGenerate: () => Promise.resolve(answering({ response: { modelId } })),
+    };
+    await generateText({ model: sessionOf(own, desk).model(), prompt: 'x' });
+    expect(told.ends[0]?.end.servedModel).toBe(servedModel);
+    expect(told.ends[0]?.end.usage?.unpriced).toBe(servedModel === null ? true : undefined);
+  });
+
+  it('in which the provider ran a tool says that its tokens are not all', async () => {
+    const { desk, told } = deskOf();
+    const call = { toolCallId: 'c', toolName: 's', input: '{}', providerExecuted: true, dynamic: true };
+    const content: Answer['content'] = [
+      { type: 'tool-call', ...call },
+      { type: 'text', text: 'x' },
+    ];
+    const own: LanguageModel = {
+      ...plainModel(),
+      doGenerate: () => Promise.resolve(answering({ content })),
+    };
+    await generateText({ model: sessionOf(own, desk).model(), prompt: 'x' });
+    expect(told.ends[0]?.end.usage?.unpriced).toBe(true);
   });
 
   it('that is refused is never made, and the SDK does not try it again', async () => {

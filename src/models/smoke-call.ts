@@ -4,7 +4,7 @@ import { readJsonText } from '../domain/json-text.ts';
 import type { Billing } from '../domain/model-call.ts';
 import { isVersionOf } from '../domain/model-name.ts';
 import type { Usage } from '../domain/money.ts';
-import { costOf } from '../domain/pricing.ts';
+import { costOf, isUnbilled } from '../domain/pricing.ts';
 import type { ValidationIssue } from '../domain/record.ts';
 import type { SmokePins } from '../domain/smoke/pins.ts';
 import type { SmokeCall } from '../domain/smoke/report.ts';
@@ -93,13 +93,12 @@ interface Spent {
   served: string | null;
 }
 
-/** An error with a status is not billed; what nobody knows is never taken for nothing. */
+/** What nobody knows is never taken for nothing. */
 function billed(
   pins: SmokePins,
   { usage, wire, wasSent, served }: Spent,
 ): { billing: Billing; cost: number | null } {
-  const wasRefused = (wire.httpStatus ?? 200) >= 300;
-  if (wire.request === null || !wasSent || wasRefused) return { billing: 'none', cost: 0 };
+  if (wire.request === null || !wasSent || isUnbilled(wire.httpStatus)) return { billing: 'none', cost: 0 };
   const isPriced = served === null || isVersionOf(served, pins.model);
   const cost = usage === null || !isPriced ? null : costOf(usage, pins.price);
   return cost === null ? { billing: 'unknown', cost } : { billing: 'settled', cost };

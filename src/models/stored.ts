@@ -72,6 +72,10 @@ export function textOf({ content }: Answer): string {
 const BYTES = '$bytes';
 const INSTANT = '$instant';
 
+/** A provider's own key of such a name has one `$` more here, so that it comes back as it was. */
+const MARKED = /^\$+(bytes|instant)$/;
+const ESCAPED = /^\$\$+(bytes|instant)$/;
+
 function toJson(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return typeof value === 'bigint' ? String(value) : value;
   if (value instanceof Uint8Array) return { [BYTES]: Buffer.from(value).toString('base64') };
@@ -80,14 +84,17 @@ function toJson(value: unknown): unknown {
   const entries = Object.entries(value).filter(
     ([, item]) => item !== undefined && typeof item !== 'function',
   );
-  return Object.fromEntries(entries.map(([key, item]) => [key, toJson(item)]));
+  return Object.fromEntries(entries.map(([key, item]) => [MARKED.test(key) ? `$${key}` : key, toJson(item)]));
 }
 
 function fromJson(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(fromJson);
   const { [BYTES]: bytes, [INSTANT]: instant } = value as Record<string, unknown>;
-  if (typeof bytes === 'string') return new Uint8Array(Buffer.from(bytes, 'base64'));
-  if (typeof instant === 'number') return new Date(instant);
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fromJson(item)]));
+  const entries = Object.entries(value);
+  if (entries.length === 1 && typeof bytes === 'string') return new Uint8Array(Buffer.from(bytes, 'base64'));
+  if (entries.length === 1 && typeof instant === 'number') return new Date(instant);
+  return Object.fromEntries(
+    entries.map(([key, item]) => [ESCAPED.test(key) ? key.slice(1) : key, fromJson(item)]),
+  );
 }

@@ -27,6 +27,18 @@ describe('the usage of', () => {
     expect(usageOf(said)).toEqual({ input: 10, cachedInput: 30, cacheWrite: 20, output: 7, reasoning: null });
   });
 
+  test.each([
+    { server_tool_use: { web_search_requests: 1 } },
+    { server_tool_use: { web_search_requests: 0, of_tomorrow: 2 } },
+    { cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 9 } },
+  ])('Anthropic, with what no bucket tells: %o', (more) => {
+    const tokens = { input_tokens: 10, output_tokens: 7 };
+    const said = (raw: object) => usageOf(usage({ total: 10 }, { total: 7 }, { ...tokens, ...raw }));
+    expect(said(more)).toMatchObject({ input: 10, output: 7, unpriced: true });
+    const nothing = { server_tool_use: { web_search_requests: 0 }, cache_creation: null };
+    expect(said(nothing)).not.toHaveProperty('unpriced');
+  });
+
   test('OpenAI, with reasoning', () => {
     const said = usage(
       { total: 60, noCache: 40, cacheRead: 20 },

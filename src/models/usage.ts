@@ -3,8 +3,8 @@
  * unknown, and stays so: nothing is free because nobody said what it cost.
  */
 import type { LanguageModelV3Usage } from '@ai-sdk/provider';
-import type { Usage } from '../domain/money.ts';
-import { readIn } from '../domain/untrusted.ts';
+import type { Buckets, Usage } from '../domain/money.ts';
+import { read, readIn } from '../domain/untrusted.ts';
 
 /** Where the formats of OpenAI and Anthropic have each number. */
 const PLACES = {
@@ -25,14 +25,14 @@ const PLACES = {
     ['output_tokens_details', 'reasoning_tokens'],
     ['output_tokens_details', 'thinking_tokens'],
   ],
-} as const satisfies Record<keyof Usage, readonly (readonly string[])[]>;
+} as const satisfies Record<keyof Buckets, readonly (readonly string[])[]>;
 
 /**
  * Null where the provider did not say, or where its numbers contradict each other. What it does not tell apart (a cache, reasoning) lies
  * in `input` or `output`, and its own bucket is null.
  */
 export function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV3Usage): Usage {
-  const said = (bucket: keyof Usage, tokens: number | undefined) =>
+  const said = (bucket: keyof Buckets, tokens: number | undefined) =>
     wasLeftOut(raw, bucket) ? null : countOf(tokens);
   const cachedInput = said('cachedInput', inputTokens.cacheRead);
   const cacheWrite = said('cacheWrite', inputTokens.cacheWrite);
@@ -43,7 +43,17 @@ export function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV3Usage
     cacheWrite,
     output: rest(said('output', outputTokens.total), outputTokens.text, [reasoning]),
     reasoning,
+    ...(countsMore(raw) ? { unpriced: true } : {}),
   };
+}
+
+/** What Anthropic counts beside tokens, or bills at a price that has no bucket: searches, what stays in a cache for an hour. */
+function countsMore(raw: unknown): boolean {
+  const tools = read(raw, 'server_tool_use');
+  const counts: unknown[] = typeof tools === 'object' && tools !== null ? Object.values(tools) : [];
+  return [...counts, readIn(raw, 'cache_creation', 'ephemeral_1h_input_tokens')].some(
+    (count) => typeof count === 'number' && count > 0,
+  );
 }
 
 /** What of a total lies in no other bucket; `told` is what the provider, or the SDK, says of it. */
@@ -63,7 +73,7 @@ function countOf(tokens: number | undefined): number | null {
 }
 
 /** Only formats that are known can be looked at for what is not there. */
-function wasLeftOut(raw: unknown, bucket: keyof Usage): boolean {
+function wasLeftOut(raw: unknown, bucket: keyof Buckets): boolean {
   const isKnown = typeof raw === 'object' && raw !== null && isOfKnownForm(raw);
   return isKnown && !PLACES[bucket].some((place) => typeof readIn(raw, ...place) === 'number');
 }

@@ -24,10 +24,12 @@ export interface RecordedModels {
 export interface CallSize {
   /** UTF-8 bytes of the prompt, tools and schema as JSON: no text has more tokens than bytes. */
   promptBytes: number;
-  /** What the call sets; null where it sets none. */
+  /** What the call sets, thinking included that comes on top; null where it sets none. */
   maxOutputTokens: number | null;
   /** Files and images, whose tokens nobody can tell before. */
   hasFiles: boolean;
+  /** The provider may bill what neither the prompt nor the answer holds: an earlier response, tools that it runs itself. */
+  isUnbounded: boolean;
 }
 
 /** A response in the form it is stored in: what the SDK gave, with the provider's own body, without a header but those allowed. */

@@ -143,6 +143,10 @@ describe('calls', () => {
       reply: { reply: 'insufficient_quota' },
       call: { code: 'spending_limit', rule: 'models-v1/quota', billing: 'none' },
     },
+    bad_gateway_html: {
+      reply: { reply: 'bad_gateway_html' },
+      call: { code: 'upstream_unavailable', http_status: 502, billing: 'unknown', cost_usd: null },
+    },
     silence: {
       reply: { reply: 'silence' },
       pins: { timeout_ms: 150 },

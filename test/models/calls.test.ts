@@ -110,6 +110,14 @@ describe('a call to a model', () => {
     expect(job.spending).toMatchObject({ spent: 0, reserved: 0 });
   });
 
+  it('that a gateway gave up waiting for may have been billed: what was held for it stays held', async () => {
+    const scene = await openScene(asks(text), { script: [{ reply: 'bad_gateway_html' }] });
+    scene.worker();
+    const job = await scene.ended(await scene.enqueue('ask'));
+    expect(job.calls).toMatchObject([{ billing: 'unknown', cost: null, end: { httpStatus: 502 } }]);
+    expect(job.spending).toMatchObject({ spent: 0, reserved: job.calls[0]?.reserved });
+  });
+
   it('has its socket closed at the timeout; what it cost is unknown, and stays held', async () => {
     const scene = await openScene(asks(text), { script: [{ reply: 'silence' }] });
     scene.worker();
@@ -172,6 +180,22 @@ describe('a call to a model', () => {
     },
   );
 
+  it('that may be billed for more than its prompt is not made, unless the workflow says what it may cost', async () => {
+    const act: Act = async ({ model }, { url }) => {
+      const providerOptions = { openai: { maxCompletionTokens: 9 } };
+      return (await generateText({ model: model(modelAt(url)), prompt: 'x', providerOptions })).text;
+    };
+    const refused = await openScene(asks(act));
+    refused.worker();
+    const job = await refused.ended(await refused.enqueue('ask'));
+    expect(job.errors).toMatchObject([{ code: 'spending_limit', rule: 'money/unbounded' }]);
+    expect(job.errors[0]?.message).toContain('spending.perCallUsd');
+    expect(refused.provider.calls).toHaveLength(0);
+    const declared = await openScene(asks(act, { spending: { perCallUsd: 0.05 } }));
+    declared.worker();
+    expect((await declared.ended(await declared.enqueue('ask'))).status).toBe('completed');
+  });
+
   it('that has no price is not made, and the record says what to do', async () => {
     const scene = await openScene(
       asks(
@@ -224,9 +248,11 @@ describe('a call to a model', () => {
     expect(new Set((await whatEnded()).map(({ errors }) => errors[0]?.rule))).toEqual(
       new Set(['money/limit_workflow']),
     );
-    expect(scene.provider.calls).toHaveLength(10);
+    // the last may still be on its way there
+    await expect.poll(() => scene.provider.calls.length).toBe(10);
     scene.provider.release();
     const jobs = await Promise.all(ids.map((id) => scene.ended(id)));
+    expect(scene.provider.calls).toHaveLength(10);
     expect(jobs.filter(({ status }) => status === 'completed')).toHaveLength(10);
   });
 

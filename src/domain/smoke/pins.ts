@@ -136,7 +136,7 @@ function pinsOf(file: JsonObject): SmokePins {
     calls: read.calls,
     // past what a number can hold it is past every limit, too
     estimate:
-      estimateOf({ promptBytes, maxOutputTokens, hasFiles: false }, price, null).nano ??
+      estimateOf({ promptBytes, maxOutputTokens, hasFiles: false, isUnbounded: false }, price, null).nano ??
       Number.MAX_SAFE_INTEGER,
   };
 }

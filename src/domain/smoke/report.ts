@@ -96,7 +96,7 @@ export interface CallReport {
   finish_reason_raw: string | null;
   output: string | null;
   schema: { result: 'valid' | 'invalid' | 'not_checked'; issues: readonly ValidationIssue[] };
-  usage: Readonly<Record<string, number | null>> | null;
+  usage: Readonly<Record<string, number | true | null>> | null;
   billing: Billing;
   cost_usd: number | null;
   latency_ms: { headers: number | null; first_token: number | null; end: number };
