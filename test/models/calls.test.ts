@@ -275,12 +275,8 @@ describe('a call to a model', () => {
     scene.provider.release();
     const job = await scene.ended(jobId);
     expect(job.status).toBe('completed');
-    expect(job.calls.map(({ billing }) => billing).toSorted()).toEqual([
-      'none',
-      'none',
-      'settled',
-      'settled',
-    ]);
+    const billed = job.calls.filter(({ billing }) => billing === 'settled');
+    expect([billed.length, job.calls.length]).toEqual([2, 4]);
     expect(scene.provider.calls).toHaveLength(3);
   });
 
