@@ -224,8 +224,9 @@ describe('what a function asks of its worker', () => {
     const seen: number[] = [];
     const { remote } = joined({ progress: (fraction) => void seen.push(fraction) });
     for (let step = 0; step <= 10_000; step += 1) remote.progress(step / 10_000, null);
-    while (seen.length < 2) await turn();
-    expect(seen).toEqual([0, 1]);
+    while (seen.at(-1) !== 1) await turn();
+    expect(seen[0]).toBe(0);
+    expect(seen.length).toBeLessThan(100); // how many more there are between is the machine's speed
   });
 
   it('says its last progress before it ends', async () => {
