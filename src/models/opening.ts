@@ -1,5 +1,6 @@
 /** What a call is, before it is made: hashes instead of text, and of its settings those that are known to be harmless. */
 import { hash } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { canonicalJson } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { CallOpening } from '../domain/model-call.ts';
@@ -100,10 +101,18 @@ function parametersOf(params: CallParams): CallOpening['parameters'] {
   };
 }
 
-/** The functions of the SDK name themselves and their version to the provider. */
+/** `generateText` tells the provider which version of the SDK it is of. `streamText` does not: it is of the one that is installed. */
 function sdkOf({ headers }: CallParams): string {
-  const version = /\bai\/(\d[\w.-]*)/.exec(headers?.['user-agent'] ?? '')?.[1];
-  return version === undefined ? 'ai' : `ai@${version}`;
+  const told = /\bai\/(\d[\w.-]*)/.exec(headers?.['user-agent'] ?? '')?.[1];
+  return `ai@${told ?? installedVersion()}`;
+}
+
+let installed: string | null = null;
+
+/** Read from the package's own description: to load the SDK for its number takes a fifth of a second. */
+function installedVersion(): string {
+  installed ??= (createRequire(import.meta.url)('ai/package.json') as { version: string }).version;
+  return installed;
 }
 
 /** Equal requests give equal text. Bytes go in by their digest. */
