@@ -168,7 +168,7 @@ describe('the answers', () => {
   test('name the limit that stopped a job, and the way on', () => {
     const spending = { limit: 25 * CENT, spent: 24 * CENT, reserved: 0 };
     expect(answersOf(stopped(LIMIT_RULES.job, { spending })).decision).toBe(
-      "The job's own limit, $0.25, has no room for the next call: $0.24 are spent and $0.00 held. Raise the limit and replay it, or give it up? " +
+      "The job's own limit, $0.25, has no room for the next call: $0.24 are spent and $0.00 held. Raise the limit, or mend what else stopped it, and replay it; or give it up? " +
         '(decision dec_1_1)',
     );
     const said = (rule: string) => answersOf(stopped(rule)).decision;
@@ -182,6 +182,6 @@ describe('the answers', () => {
     expect(said('models-v1/quota')).toMatch(
       /^It was the provider's account that was out, not a limit here\./,
     );
-    expect(said('something else')).toMatch(/^Raise the limit and replay it/);
+    expect(said('something else')).toMatch(/^Raise the limit, or mend/);
   });
 });

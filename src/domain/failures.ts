@@ -63,8 +63,9 @@ export const FAILURES: Readonly<Record<ErrorCode, FailureRule>> = {
   },
   spending_limit: {
     retry: 'never',
-    message: 'The next call would have passed a spending limit.',
-    question: 'Raise the limit and replay it, or give it up?',
+    message:
+      'A call to a model could not be paid for: by a limit here, for want of a price, or by the account at the provider.',
+    question: 'Raise the limit, or mend what else stopped it, and replay it; or give it up?',
   },
   effect_in_doubt: {
     retry: 'never',

@@ -4,9 +4,9 @@ import type { ModelCall } from './model-call.ts';
 import { FILES, NONE_STORED, NO_MAXIMUM, NO_PRICE, UNBOUNDED, stoppedBy } from './money-rules.ts';
 import type { Job } from './record.ts';
 
-/** Calls whose cost nobody knows, and that are not under way any more. */
+/** Calls whose cost nobody knows, and that are not under way any more. One that can have cost nothing is none of them. */
 function inDoubt(calls: readonly ModelCall[]): ModelCall[] {
-  return calls.filter(({ billing }) => billing === 'unknown');
+  return calls.filter(({ billing, reserved }) => billing === 'unknown' && reserved > 0);
 }
 
 /** What the calls of all attempts cost; empty where there were none. */

@@ -45,6 +45,7 @@ export class CallMoney {
   /** `none` where nothing can have been billed, null where nobody knows what was. */
   costOf({ provider, requestedModel }: CallOpening, end: CallEnd): NanoUsd | 'none' | null {
     if (end.unsent === true || isUnbilled(end.httpStatus)) return 'none';
+    if (this.#perCallUsd === 0) return 0; // the most that it can have cost
     const price = this.#priceOf(provider, end.servedModel ?? requestedModel);
     return end.usage === null || price === null ? null : costOf(end.usage, price);
   }
@@ -72,7 +73,7 @@ type RefusedEstimate = NonNullable<Estimate['refused']>;
 
 const WAYS_OUT: Readonly<Record<RefusedEstimate, (model: string) => string>> = {
   'money/no_price': (model) =>
-    `Nobody said what ${model} costs, so it is not called: give it a price in the price file, or the workflow a spending.perCallUsd, and replay the job.`,
+    `Nobody said what ${model} costs, so it is not called: give it a price in the price file (CLAIMCHECK_PRICES, read at the start), or the workflow a spending.perCallUsd, and replay the job.`,
   'money/no_maximum': (model) =>
     `Nobody said how much ${model} may write, so nobody knows what the call could cost: set maxOutputTokens in the call, max_output_tokens in the price file, or the workflow's spending.perCallUsd, and replay the job.`,
   'money/files': () =>
