@@ -47,7 +47,8 @@ function happeningNow(job: Job): string {
 function waiting(job: Job): string {
   const last = job.events.findLast((event) => event.to === 'queued');
   const from = last?.due === undefined ? '' : `, from ${iso(last.due)} on`;
-  return `It waits for a worker that knows ${job.workflow} version ${job.workflowVersion}${from}.`;
+  const why = last !== undefined && isHold(last) ? `, since ${last.reason}` : '';
+  return `It waits for a worker that knows ${job.workflow} version ${job.workflowVersion}${from}${why}.`;
 }
 
 function progress(job: Job): string {
@@ -80,9 +81,14 @@ function isUnspent({ type, from, code }: JobEvent): boolean {
   return type === 'queued' && from === 'running' && code === undefined;
 }
 
-/** Only a hold has a time. */
-function oneUnspent({ attempt, reason, due }: JobEvent): AttemptEnd {
-  if (due !== undefined) return { attempt, said: `attempt ${attempt} was held: ${reason}` };
+/** Of those that spent no attempt, only a hold has a time. */
+function isHold(event: JobEvent): event is JobEvent & { due: number } {
+  return isUnspent(event) && event.due !== undefined;
+}
+
+function oneUnspent(event: JobEvent): AttemptEnd {
+  const { attempt, reason } = event;
+  if (isHold(event)) return { attempt, said: `attempt ${attempt} was held: ${reason}` };
   const how = reason === DISOWNED ? DISOWNED : 'released when its worker shut down';
   return { attempt, said: `attempt ${attempt} was ${how}` };
 }

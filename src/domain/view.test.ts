@@ -271,7 +271,7 @@ describe('the five answers', () => {
     );
     const hold: Command = { type: 'hold', delayMs: 5000, reason: 'openai/gpt-5 asked for a pause' };
     expect(answersOf(played({}, [10, claim], [20, hold]).job)).toMatchObject({
-      now: expect.stringContaining('from 1970-01-01T00:00:05.020Z on.'),
+      now: expect.stringContaining('from 1970-01-01T00:00:05.020Z on, since openai/gpt-5 asked for a pause.'),
       tried: '1 attempt: attempt 1 was held: openai/gpt-5 asked for a pause.',
     });
     const later = played({}, [10, claim], [20, release], [30, claim], [40, retryable], [9000, claim]);

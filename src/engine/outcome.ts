@@ -57,7 +57,7 @@ async function largeOutcome(
   }
 }
 
-const HELD = 'held: a provider of models asked for a pause';
+const HELD = 'a provider of models asked for a pause';
 /** Jobs that wait for the same provider do not all come back at once. */
 const SPREAD = 0.1;
 const MIN_SPREAD_MS = 100;

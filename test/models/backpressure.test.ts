@@ -45,7 +45,7 @@ it('a 429 with Retry-After holds the jobs that would call it, without spending t
   expect(waiting).toMatchObject({ status: 'queued', attempt: 1, used: 0, errors: [] });
   expect(waiting.events.at(-1)).toMatchObject({
     type: 'queued',
-    reason: 'held: a provider of models asked for a pause',
+    reason: 'a provider of models asked for a pause',
     due: expect.any(Number) as number,
   });
 
