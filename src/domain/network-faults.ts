@@ -22,6 +22,21 @@ export function isPassingFault(code: string): boolean {
   return PASSING.has(code);
 }
 
+/** Faults of a connection that never was: nothing can have been sent. */
+const UNCONNECTED = new Set([
+  'ECONNREFUSED',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+export function isWithoutConnection(code: string): boolean {
+  return UNCONNECTED.has(code) || isLastingFault(code);
+}
+
 /** A name that no server has, or a server that cannot prove who it is: the same at the next attempt. */
 const LASTING = /^(ENOTFOUND|ERR_INVALID_URL|ERR_TLS_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/;
 

@@ -225,9 +225,10 @@ class Desk implements ModelDesk {
     if (begun.outcome !== 'begun') return this.#notBegun(opening, 0, begun);
     const { n } = begun;
     const again: CallEnd = { ...end, latencyMs: 0 };
-    await patiently(this.#deps, () =>
+    const isKept = await patiently(this.#deps, () =>
       this.#deps.ledger.end({ jobId, token, n, end: again, cost: 'none', response: ref, blob: null }),
     );
+    if (!isKept) throw new AttemptEndedError('lease_lost');
     this.#evidence.push({ kind: 'model_response', ...ref });
     return { type: 'reuse', n, response };
   }

@@ -6,7 +6,6 @@
 import type { CallEnd } from '../domain/model-call.ts';
 import { judge } from '../domain/model-outcome.ts';
 import type { CallsBefore, Judgement, Seen } from '../domain/model-outcome.ts';
-import { isLastingFault } from '../domain/network-faults.ts';
 import { classify } from '../domain/thrown.ts';
 import { read } from '../domain/untrusted.ts';
 import type { CallDesk, LanguageModel, StoredResponse } from '../ports/models.ts';
@@ -15,7 +14,7 @@ import { openingOf } from './opening.ts';
 import type { CallKind, CallParams } from './opening.ts';
 import {
   factsOfError,
-  isRefusalChunk,
+  isUnsent,
   requestIdOf,
   seenOfAnswer,
   seenOfStreamEnd,
@@ -109,14 +108,15 @@ export async function finishThrown(room: CallRoom, under: Under, error: unknown)
 export async function finishStream(
   room: CallRoom,
   under: Under,
-  { how, answer, raw }: Taken,
+  taken: Taken,
   headers: unknown,
 ): Promise<Failed | null> {
-  const seen = seenOfStream(how, answer, raw, room.signal());
+  const { how, answer, raw } = taken;
+  const seen = seenOfStream(taken, room.signal());
   const judgement = judge(seen, under.known);
   const end = endOfAnswer(answer, headers);
   const stored =
-    raw.length === 0 && judgement !== null ? null : storedOf(judgement === null ? answer : null, raw);
+    raw?.length === 0 && judgement !== null ? null : storedOf(judgement === null ? answer : null, raw);
   if (judgement === null) await tell(room, under, null, end, stored);
   // what was said before an end is no end, and its numbers are not the whole
   const whole = how.type === 'finished' ? end : { ...end, finishReason: null, usage: null };
@@ -145,21 +145,15 @@ function judgementOfOurs(error: unknown): Judgement | null {
 /** A thrown thing is never a success. */
 const UNKNOWN: Judgement = judge({ type: 'other' }, { brokenJson: false }) as Judgement;
 
-function seenOfStream(
-  how: Taken['how'],
-  { finishReason }: Answer,
-  raw: unknown[],
-  signal: AbortSignal,
-): Seen {
-  const isRefused = () => raw.some(isRefusalChunk);
-  if (how.type === 'finished') return seenOfStreamEnd(finishReason, isRefused());
+function seenOfStream({ how, answer: { finishReason }, refused }: Taken, signal: AbortSignal): Seen {
+  if (how.type === 'finished') return seenOfStreamEnd(finishReason, refused);
   const fired = seenOfThrown(null, signal, Date.now());
   if (fired.type === 'signal') return fired;
   switch (how.type) {
     case 'broke':
       return seenOfStreamError(how.error, Date.now());
     case 'cut':
-      return seenOfStreamEnd(null, isRefused());
+      return seenOfStreamEnd(null, refused);
     case 'dropped':
       return { type: 'aborted' };
   }
@@ -191,18 +185,8 @@ function endOfError(error: unknown, seen: Seen): EndSeen {
     finishReason: null,
     usage: null,
     ...factsOfError(error),
-    ...(wasSent(seen) ? {} : { unsent: true }),
+    ...(isUnsent(seen) ? { unsent: true } : {}),
   };
-}
-
-/** Faults of a connection that never was. */
-const NEVER_CONNECTED =
-  /^(ECONNREFUSED|EAI_AGAIN|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|UND_ERR_CONNECT_TIMEOUT)$/;
-
-function wasSent(seen: Seen): boolean {
-  if (seen.type === 'unusable') return false;
-  if (seen.type !== 'network' || seen.faultCode === null) return true;
-  return !NEVER_CONNECTED.test(seen.faultCode) && !isLastingFault(seen.faultCode);
 }
 
 /** What came with a 200 and could not be used is an answer all the same, and paid for. */

@@ -14,6 +14,7 @@ import {
   seenOfError,
 } from '../domain/sdk-errors.ts';
 import { looksLikeKey } from '../domain/smoke/secrets.ts';
+import { isWithoutConnection } from '../domain/network-faults.ts';
 import { items, read, readIn, readText } from '../domain/untrusted.ts';
 
 /**
@@ -93,6 +94,12 @@ function isText(value: unknown): boolean {
 function wordOf(raw: string | undefined): string | null {
   if (raw === undefined) return null;
   return /^[A-Za-z]{1,24}([_.-][A-Za-z]{1,24}){0,5}$/.test(raw) ? raw : 'unreadable';
+}
+
+/** Whether nothing of a call can have reached its provider. */
+export function isUnsent(seen: Seen): boolean {
+  if (seen.type === 'unusable') return true;
+  return seen.type === 'network' && seen.faultCode !== null && isWithoutConnection(seen.faultCode);
 }
 
 // --- facts beside it -------------------------------------------------------------------------------

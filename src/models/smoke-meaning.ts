@@ -1,7 +1,7 @@
 /** What a call of a smoke check meant, by the same table as the calls of workflows. */
 import { judge } from '../domain/model-outcome.ts';
 import type { Judgement, Seen } from '../domain/model-outcome.ts';
-import { seenOfAnswer, seenOfStreamEnd, seenOfStreamError, seenOfThrown } from './seen.ts';
+import { isUnsent, seenOfAnswer, seenOfStreamEnd, seenOfStreamError, seenOfThrown } from './seen.ts';
 import type { How, Taken } from './smoke-answer.ts';
 
 export interface Meaning {
@@ -15,7 +15,7 @@ export interface Meaning {
 export function meaningOf(taken: Taken, how: How, signal: AbortSignal): Meaning {
   const seen = seenOf(taken, how, signal);
   // every call stands for itself: a 200 that nobody can read is no habit yet
-  return { judgement: judge(seen, { brokenJson: false }), wasSent: !isWithoutConnection(seen) };
+  return { judgement: judge(seen, { brokenJson: false }), wasSent: !isUnsent(seen) };
 }
 
 /** An answer that is whole, and does not fit the schema. */
@@ -36,10 +36,4 @@ function seenOf(taken: Taken, how: How, signal: AbortSignal): Seen {
     case 'thrown':
       return seenOfThrown(how.error, signal, now);
   }
-}
-
-const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
-
-function isWithoutConnection(seen: Seen): boolean {
-  return seen.type === 'unusable' || (seen.type === 'network' && NO_CONNECTION.has(seen.faultCode ?? ''));
 }

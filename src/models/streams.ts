@@ -3,6 +3,7 @@
  * part that ends it is held back until that is durable. However it ends without one (the connection breaks, it is
  * closed early, the provider says that it failed), the function gets one part of type `error`, and never what looks like an end.
  */
+import { isRefusalChunk } from './seen.ts';
 import type { Answer, Part } from './stored.ts';
 
 /** What a stream gave, and how it ended. */
@@ -14,7 +15,10 @@ export interface Taken {
     | { type: 'broke'; error: unknown };
   /** Whole only where it finished. */
   answer: Answer;
-  raw: unknown[];
+  /** Null where they were too many to be kept. */
+  raw: unknown[] | null;
+  /** Whether one of the chunks was part of a refusal. */
+  refused: boolean;
 }
 
 /** How much of a provider's own chunks is kept of one stream, in characters of JSON; of a longer one, only what the SDK made of it. */
@@ -50,8 +54,9 @@ const UNKNOWN_USAGE: Answer['usage'] = {
 class Flow {
   readonly #reader: ReadableStreamDefaultReader<Part>;
   readonly #watch: StreamWatch;
-  #raw: unknown[] = [];
+  #raw: unknown[] | null = [];
   #rawChars = 0;
+  #refused = false;
   #contentChars = 0;
   readonly #content = new Content();
   readonly #stop: () => void;
@@ -121,9 +126,10 @@ class Flow {
   }
 
   #keepRaw(chunk: unknown): void {
+    this.#refused ||= isRefusalChunk(chunk);
     this.#rawChars += JSON.stringify(chunk)?.length ?? 0;
-    if (this.#rawChars <= MAX_RAW_CHARS) this.#raw.push(chunk);
-    else this.#raw = [];
+    if (this.#rawChars > MAX_RAW_CHARS) this.#raw = null;
+    this.#raw?.push(chunk);
   }
 
   #finish(controller: ReadableStreamDefaultController<Part>, part: Part & { type: 'finish' }): Promise<void> {
@@ -149,7 +155,12 @@ class Flow {
   }
 
   #taken(how: Taken['how']): Taken {
-    return { how, answer: { ...this.#answer, content: this.#content.whole() }, raw: this.#raw };
+    return {
+      how,
+      answer: { ...this.#answer, content: this.#content.whole() },
+      raw: this.#raw,
+      refused: this.#refused,
+    };
   }
 
   #close(): void {

@@ -87,7 +87,13 @@ describe('a call to a model', () => {
     const job = await scene.ended(await scene.enqueue('ask'));
     expect(job.status).toBe('completed');
     expect(job.calls).toMatchObject([
-      { streamed: true, billing: 'settled', cost: 35_000, end: { servedModel: 'm-1', finishReason: 'stop' } },
+      {
+        streamed: true,
+        sdk: expect.stringMatching(/^ai@6\.\d/) as string,
+        billing: 'settled',
+        cost: 35_000,
+        end: { servedModel: 'm-1', finishReason: 'stop' },
+      },
     ]);
     const { raw, result } = await scene.response(job.calls[0]?.response?.uri ?? '');
     expect((raw as unknown[]).length).toBeGreaterThan(3);
@@ -214,6 +220,20 @@ describe('a call to a model', () => {
     ]);
     expect(scene.provider.calls).toEqual([]);
     expect(job.calls).toEqual([]);
+  });
+
+  it('that can cost nothing costs nothing, priced or not', async () => {
+    const scene = await openScene(
+      asks(
+        async ({ model }, { url }) =>
+          (await generateText({ model: model(modelAt(url, 'm-2')), prompt: 'x' })).text,
+        { spending: { perCallUsd: 0 } },
+      ),
+    );
+    scene.worker();
+    const job = await scene.ended(await scene.enqueue('ask'));
+    expect(job.status).toBe('completed');
+    expect(job.calls).toMatchObject([{ billing: 'settled', cost: 0, reserved: 0 }]);
   });
 
   it('that could pass a limit is not made', async () => {
