@@ -6,30 +6,28 @@
  * spending an attempt; a store that hangs is not waited for.
  */
 import type { Clock } from '../ports/clock.ts';
-import type { ClaimedJob, JobStore, Lane, Suspects } from '../ports/job-store.ts';
-import type { Log, Telemetry } from '../ports/telemetry.ts';
+import type { ClaimedJob, JobStore } from '../ports/job-store.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
 import type { Announce } from './announce.ts';
 import { startAttempt } from './attempt.ts';
 import type { AttemptDeps } from './attempt.ts';
 import { createCaution } from './caution.ts';
 import type { Caution } from './caution.ts';
+import { claimLoop } from './claiming.ts';
+import type { ClaimParts, LaneGroup } from './claiming.ts';
 import type { WorkflowTable } from './define.ts';
-import { nameOf, retryDelayMs } from './faults.ts';
+import { nameOf } from './faults.ts';
 import { createHeldLanes } from './held-lanes.ts';
-import type { HeldLanes } from './held-lanes.ts';
 import { createPartials } from './partials.ts';
 import { createPause } from './pause.ts';
-import type { Pause } from './pause.ts';
 import { createReconciler } from './reconcile.ts';
-import type { Reconciler } from './reconcile.ts';
 import { createProgress } from './progress.ts';
 import { createSession } from './session.ts';
 import type { Session } from './session.ts';
 import { createSettler } from './settle.ts';
 import type { EngineSettings } from './settings.ts';
 import { createSlots } from './slots.ts';
-import type { Slots } from './slots.ts';
 
 export interface WorkerDeps
   extends Pick<AttemptDeps, 'uploads' | 'blobs' | 'ledger' | 'openModels' | 'isolation' | 'reached'> {
@@ -64,38 +62,14 @@ export interface Worker {
   kill(): void;
 }
 
-/** How often an idle worker asks by itself. */
-const POLL_MS = 500;
-const MIN_PAUSE_MS = 5;
-const HELD_PAUSE_MS = 50;
-/** The first of many jobs do not wait until the last is claimed. */
-const CLAIM_JOBS = 500;
 /** How long a stopping worker waits for the store to take its last words, and then its goodbye. */
 const LAST_WORDS_MS = 2000;
 const GOODBYE_MS = 1000;
 const MAX_EARLY = 1000;
 
 /** What the parts of one worker share. */
-interface Parts {
-  log: Log;
-  slots: Slots;
+interface Parts extends ClaimParts {
   session: Session;
-  pause: Pause;
-  caution: Caution;
-  held: HeldLanes;
-  reconciler: Reconciler;
-  /** Each is the first to be asked for in its turn. */
-  lanes: LaneGroup[];
-  begin(job: ClaimedJob, now: number): void;
-}
-
-/** Lanes that are claimed together. */
-interface LaneGroup {
-  lanes: Lane[];
-  /** How many of their attempts could begin now, slots aside. */
-  room: () => number;
-  /** How many suspects among them; any number where each runs by itself. */
-  allowed: () => Suspects | undefined;
 }
 
 export function createWorker(deps: WorkerDeps): Worker {
@@ -201,7 +175,6 @@ function assemble(
     slots,
     session,
     pause,
-    caution,
     held,
     reconciler,
     lanes: laneGroups(deps, caution),
@@ -220,74 +193,10 @@ function assemble(
 
 function laneGroups({ workflows, isolation }: WorkerDeps, caution: Caution): LaneGroup[] {
   const groups = [
-    { lanes: workflows.lanes, room: () => CLAIM_JOBS, allowed: () => caution.allowed() },
+    { lanes: workflows.lanes, room: () => Infinity, allowed: () => caution.allowed() },
     { lanes: workflows.isolatedLanes, room: () => isolation?.ready() ?? 0, allowed: () => undefined },
   ];
   return groups.filter(({ lanes }) => lanes.length > 0);
-}
-
-async function claimLoop(deps: WorkerDeps, parts: Parts, stopping: AbortSignal): Promise<void> {
-  let failures = 0;
-  while (!stopping.aborted) {
-    try {
-      const pauseMs = await claimOnce(deps, parts);
-      if (pauseMs > 0) await parts.pause.wait(pauseMs, stopping);
-      failures = 0;
-    } catch (error) {
-      parts.reconciler.doubt();
-      if (failures === 0)
-        parts.log.warn({ error_name: nameOf(error) }, 'claiming failed; the worker goes on trying');
-      await parts.pause.wait(retryDelayMs(failures), stopping);
-      failures += 1;
-    }
-  }
-}
-
-/** @returns how long to wait before the next claim, unless something wakes the worker */
-async function claimOnce(deps: WorkerDeps, parts: Parts): Promise<number> {
-  const session = parts.session.id();
-  if (session === null) return POLL_MS; // the open session wakes the loop
-  await parts.reconciler.settle(session);
-  const free = () => deps.settings.concurrency - parts.slots.taken();
-  if (free() <= 0) return POLL_MS;
-  let isFull = true;
-  let isCut = false;
-  parts.lanes.push(...parts.lanes.splice(0, 1));
-  for (const group of parts.lanes) {
-    const limit = Math.min(group.room(), free());
-    const lanes = parts.held.free(group.lanes);
-    if (limit <= 0 || lanes.length === 0) continue;
-    const jobs = await claimFrom(deps, parts, { session, group, lanes, limit });
-    if (jobs.length < limit) isFull = false;
-    if (jobs.length === CLAIM_JOBS || jobs.some(({ suspicion }) => suspicion > 0)) isCut = true;
-  }
-  if (isCut) return 0;
-  if (isFull) return POLL_MS; // a slot or a process that comes free wakes the loop
-  const nextDueMs = await deps.store.nextDueInMs();
-  const heldMs = parts.held.leftMs();
-  // what is due may be what is held
-  if (heldMs !== null) return Math.max(HELD_PAUSE_MS, Math.min(POLL_MS, heldMs, nextDueMs ?? POLL_MS));
-  return Math.max(MIN_PAUSE_MS, Math.min(POLL_MS, nextDueMs ?? POLL_MS));
-}
-
-/** @returns what it began: nothing where the worker stalled meanwhile, and others may have the jobs by now */
-async function claimFrom(
-  { store, clock, settings, name, announce }: WorkerDeps,
-  parts: Parts,
-  { session, group, lanes, limit }: { session: string; group: LaneGroup; lanes: Lane[]; limit: number },
-): Promise<ClaimedJob[]> {
-  const askedMs = clock.monotonicMs();
-  const serial = parts.reconciler.nextSerial();
-  const suspects = group.allowed();
-  const claim = await store.claim({ session, worker: name, serial, lanes, limit, suspects });
-  if (claim.lost) parts.session.lost(session);
-  announce(claim.moved);
-  const isOld = clock.monotonicMs() - askedMs > settings.leaseMs;
-  if (isOld) parts.reconciler.doubt();
-  // where another session was opened meanwhile, what this claim brought has been recovered with the old one
-  if (isOld || parts.session.id() !== session) return [];
-  for (const job of claim.jobs) parts.begin(job, claim.now);
-  return claim.jobs;
 }
 
 /** The grace, and then the release of what is still under way; a store that hangs is not waited for. */

@@ -1,0 +1,77 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { defineWorkflow } from '../src/index.ts';
+import { openParts } from '../src/main/open.ts';
+import type { Parts } from '../src/main/open.ts';
+import { createTelemetry } from '../src/main/telemetry.ts';
+import { gate, tempDir } from './support/claimcheck.ts';
+
+const CALLER = { tenant: 'default', actor: 'local:test' };
+
+/** Claims as they are asked for, and how many attempts had begun by then. */
+interface Asked {
+  limit: number;
+  begun: number;
+  brought: number;
+}
+
+async function open(concurrency: number, jobs: number) {
+  const goOn = gate();
+  let begun = 0;
+  let ended = 0;
+  let most = 0;
+  const workflow = defineWorkflow({
+    name: 'test',
+    version: '1',
+    input: z.any(),
+    output: z.any(),
+    run: async () => {
+      begun += 1;
+      most = Math.max(most, begun - ended);
+      await goOn.opened;
+      ended += 1;
+      return null;
+    },
+  });
+  const parts = await openParts({
+    dataDir: await tempDir(),
+    workflows: [workflow],
+    model: null,
+    telemetry: createTelemetry({ level: 'silent', process: 'test' }),
+    settings: { concurrency },
+  });
+  onTestFinished(() => parts.close());
+  const requests = Array.from({ length: jobs }, () => ({ workflow: 'test' }));
+  await parts.engine.enqueueBatch(CALLER, requests);
+  const asked = claimsOf(parts, () => begun);
+  const worker = parts.createWorker();
+  worker.start();
+  onTestFinished(() => worker.stop());
+  return { asked, goOn, begun: () => begun, ended: () => ended, most: () => most };
+}
+
+function claimsOf({ store }: Parts, begun: () => number): Asked[] {
+  const asked: Asked[] = [];
+  const claim = store.jobs.claim.bind(store.jobs);
+  store.jobs.claim = async (params) => {
+    const one = { limit: params.limit, begun: begun(), brought: 0 };
+    asked.push(one);
+    const claimed = await claim(params);
+    one.brought = claimed.jobs.length;
+    return claimed;
+  };
+  return asked;
+}
+
+it('a worker asks for the next batch before the attempts of the last begin, and never for more than it has slots', async () => {
+  const { asked, goOn, begun, ended, most } = await open(120, 300);
+  await expect.poll(begun).toBe(120);
+  expect(asked).toEqual([
+    { limit: 50, begun: 0, brought: 50 },
+    { limit: 50, begun: 0, brought: 50 },
+    { limit: 20, begun: 50, brought: 20 },
+  ]);
+  goOn.open();
+  await expect.poll(ended).toBe(300);
+  expect(most()).toBe(120);
+});
