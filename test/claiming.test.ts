@@ -42,12 +42,13 @@ async function open(concurrency: number, jobs: number) {
   });
   onTestFinished(() => parts.close());
   const requests = Array.from({ length: jobs }, () => ({ workflow: 'test' }));
-  await parts.engine.enqueueBatch(CALLER, requests);
+  if (jobs > 0) await parts.engine.enqueueBatch(CALLER, requests);
   const asked = claimsOf(parts, () => begun);
+  const standing = standingOf(parts);
   const worker = parts.createWorker();
   worker.start();
   onTestFinished(() => worker.stop());
-  return { asked, goOn, begun: () => begun, ended: () => ended, most: () => most };
+  return { parts, asked, standing, goOn, begun: () => begun, ended: () => ended, most: () => most };
 }
 
 function claimsOf({ store }: Parts, begun: () => number): Asked[] {
@@ -62,6 +63,32 @@ function claimsOf({ store }: Parts, begun: () => number): Asked[] {
   };
   return asked;
 }
+
+/** Resolves once a worker stands by. */
+function standingOf({ store }: Parts): Promise<void> {
+  const { opened, open: told } = gate();
+  const standBy = store.jobs.standBy?.bind(store.jobs);
+  if (standBy === undefined) throw new Error('the store takes no standing claims');
+  store.jobs.standBy = (params) => {
+    const standing = standBy(params);
+    told();
+    return standing;
+  };
+  return opened;
+}
+
+it('what is handed in beside an idle worker is claimed in the same commit', async () => {
+  const { parts, asked, standing, goOn, begun, ended } = await open(100, 0);
+  goOn.open();
+  await standing;
+  const ticket = await parts.engine.enqueue(CALLER, { workflow: 'test' });
+  expect(begun()).toBe(1);
+  await expect.poll(ended).toBe(1);
+  expect(asked.every(({ brought }) => brought === 0)).toBe(true);
+  const jobId = ticket.ok ? ticket.value.jobId : '';
+  const completed = async () => (await parts.store.jobs.job({ tenant: 'default', jobId }))?.status;
+  await expect.poll(completed).toBe('completed');
+});
 
 it('a worker asks for the next batch before the attempts of the last begin, and never for more than it has slots', async () => {
   const { asked, goOn, begun, ended, most } = await open(120, 300);

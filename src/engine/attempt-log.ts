@@ -2,7 +2,8 @@
  * What a worker was told about its attempts, line by line, so that a checker can hold the store to it. For tests of faults:
  * a line is handed on before the worker acts on what it says, so a worker that is killed has written down all that it acted on.
  */
-import type { JobStore, Settled, Settlement } from '../ports/job-store.ts';
+import type { Claimed, JobStore, Settled, Settlement } from '../ports/job-store.ts';
+import { telling } from './crash-points.ts';
 
 export type AttemptLine =
   | { type: 'claimed'; jobId: string; attempt: number; token: number }
@@ -19,13 +20,17 @@ export type WriteAttempts = (lines: AttemptLine[]) => void;
 
 /** The store, writing down what it answers to claims and settlements. */
 export function withAttemptLog(store: JobStore, write: WriteAttempts): JobStore {
+  const { standBy } = store;
+  const claimed = ({ jobs }: Claimed) =>
+    write(jobs.map(({ jobId, attempt, token }) => ({ type: 'claimed', jobId, attempt, token })));
   return {
     ...store,
     async claim(params) {
       const claim = await store.claim(params);
-      write(claim.jobs.map(({ jobId, attempt, token }) => ({ type: 'claimed', jobId, attempt, token })));
+      claimed(claim);
       return claim;
     },
+    ...(standBy === undefined ? {} : { standBy: (params) => telling(standBy(params), claimed) }),
     async settle(settlements) {
       try {
         const settled = await store.settle(settlements);

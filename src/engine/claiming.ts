@@ -3,7 +3,7 @@
  * batch begin, the store is already at work on the next. An idle worker waits for a hint, and asks by itself now and then.
  */
 import type { Clock } from '../ports/clock.ts';
-import type { ClaimedJob, JobStore, Lane, Suspects } from '../ports/job-store.ts';
+import type { Claimed, ClaimedJob, ClaimParams, JobStore, Lane, Suspects } from '../ports/job-store.ts';
 import type { Log } from '../ports/telemetry.ts';
 import type { Announce } from './announce.ts';
 import type { HeldLanes } from './held-lanes.ts';
@@ -31,13 +31,14 @@ export interface ClaimParts {
   reconciler: Reconciler;
   /** Each is the first to be asked for in its turn. */
   lanes: LaneGroup[];
+  /** Nothing where the worker was killed. */
   begin(job: ClaimedJob, now: number): void;
 }
 
 /** Lanes that are claimed together. */
 export interface LaneGroup {
   lanes: Lane[];
-  /** How many of their attempts could begin now, slots aside. */
+  /** How many of their attempts could begin now, slots aside; Infinity where they need nothing but a slot. */
   room: () => number;
   /** How many suspects among them; any number where each runs by itself. */
   allowed: () => Suspects | undefined;
@@ -55,8 +56,8 @@ export async function claimLoop(deps: ClaimDeps, parts: ClaimParts, stopping: Ab
   let failures = 0;
   while (!stopping.aborted) {
     try {
-      const pauseMs = await claimOnce(deps, parts);
-      if (pauseMs > 0) await parts.pause.wait(pauseMs, stopping);
+      const pauseMs = await claimOnce(deps, parts, stopping);
+      if (pauseMs > 0) await idle(deps, parts, pauseMs, stopping);
       failures = 0;
     } catch (error) {
       parts.reconciler.doubt();
@@ -69,7 +70,7 @@ export async function claimLoop(deps: ClaimDeps, parts: ClaimParts, stopping: Ab
 }
 
 /** @returns how long to wait before the next claim, unless something wakes the worker */
-async function claimOnce(deps: ClaimDeps, parts: ClaimParts): Promise<number> {
+async function claimOnce(deps: ClaimDeps, parts: ClaimParts, stopping: AbortSignal): Promise<number> {
   const session = parts.session.id();
   if (session === null) return POLL_MS; // the open session wakes the loop
   await parts.reconciler.settle(session);
@@ -77,7 +78,7 @@ async function claimOnce(deps: ClaimDeps, parts: ClaimParts): Promise<number> {
   let isFull = true;
   parts.lanes.push(...parts.lanes.splice(0, 1));
   for (const group of parts.lanes) {
-    const ended = await claimFrom(deps, parts, { session, group });
+    const ended = await claimFrom(deps, parts, { session, group }, stopping);
     if (ended === 'cut') return 0;
     if (ended === 'emptied') isFull = false;
   }
@@ -97,7 +98,7 @@ interface Claimant {
 
 interface Asked {
   limit: number;
-  answer: Promise<Pick<Awaited<ReturnType<JobStore['claim']>>, 'jobs' | 'now'>>;
+  answer: Promise<Pick<Claimed, 'jobs' | 'now'>>;
 }
 
 /**
@@ -110,29 +111,43 @@ async function claimFrom(
   deps: ClaimDeps,
   parts: ClaimParts,
   claimant: Claimant,
+  stopping: AbortSignal,
 ): Promise<'emptied' | 'full' | 'cut'> {
   let asked = ask(deps, parts, claimant);
   while (asked !== null) {
     const { limit, answer } = asked;
     const { jobs, now } = await answer;
     const suspects = jobs.some(({ suspicion }) => suspicion > 0);
-    const goesOn = jobs.length === limit && !suspects && parts.lanes.length === 1;
+    const isFilled = jobs.length === limit;
+    const goesOn =
+      isFilled && !suspects && parts.lanes.length === 1 && !stopping.aborted && !parts.reconciler.isInDoubt();
     asked = goesOn ? ask(deps, parts, claimant, jobs.length) : null;
     for (const job of jobs) parts.begin(job, now);
-    if (suspects || (jobs.length === limit && parts.lanes.length > 1)) return 'cut';
-    if (jobs.length < limit) return 'emptied';
+    if (!isFilled) return suspects ? 'cut' : 'emptied';
+    if (!goesOn) return 'cut';
   }
   return 'full';
 }
 
 /** @param beside how many have been claimed and not begun yet */
 function ask(deps: ClaimDeps, parts: ClaimParts, claimant: Claimant, beside = 0): Asked | null {
-  const { group } = claimant;
+  const params = paramsOf(deps, parts, claimant, beside);
+  return params === null ? null : { limit: params.limit, answer: claim(deps, parts, params) };
+}
+
+/** Null where there is no room. */
+function paramsOf(
+  deps: ClaimDeps,
+  parts: ClaimParts,
+  { session, group }: Claimant,
+  beside: number,
+): ClaimParams | null {
+  const { settings, name: worker } = deps;
   const room = Math.min(group.room(), freeSlots(deps, parts)) - beside;
   const lanes = parts.held.free(group.lanes);
   if (room <= 0 || lanes.length === 0) return null;
-  const limit = Math.min(room, batchOf(deps.settings.concurrency));
-  return { limit, answer: claim(deps, parts, claimant, lanes, limit) };
+  const limit = Math.min(room, batchOf(settings.concurrency));
+  return { session, worker, serial: parts.reconciler.nextSerial(), lanes, limit, suspects: group.allowed() };
 }
 
 function freeSlots({ settings }: ClaimDeps, { slots }: ClaimParts): number {
@@ -145,28 +160,49 @@ function batchOf(concurrency: number): number {
 }
 
 /** @returns what is to begin: nothing where the worker stalled meanwhile, and others may have the jobs by now */
-async function claim(
-  { store, clock, settings, name, announce }: ClaimDeps,
-  parts: ClaimParts,
-  { session, group }: Claimant,
-  lanes: Lane[],
-  limit: number,
-): Asked['answer'] {
+async function claim(deps: ClaimDeps, parts: ClaimParts, params: ClaimParams): Asked['answer'] {
+  const { store, clock, settings } = deps;
   const askedMs = clock.monotonicMs();
-  const serial = parts.reconciler.nextSerial();
-  const suspects = group.allowed();
-  const { lost, jobs, now, moved } = await store.claim({
-    session,
-    worker: name,
-    serial,
-    lanes,
-    limit,
-    suspects,
-  });
-  if (lost) parts.session.lost(session);
-  announce(moved);
+  const claimed = await store.claim(params);
+  const jobs = received(deps, parts, params, claimed);
   const isOld = clock.monotonicMs() - askedMs > settings.leaseMs;
   if (isOld) parts.reconciler.doubt();
-  // where another session was opened meanwhile, what this claim brought has been recovered with the old one
-  return { now, jobs: isOld || parts.session.id() !== session ? [] : jobs };
+  return { now: claimed.now, jobs: isOld ? [] : jobs };
+}
+
+/** Where another session was opened meanwhile, what this claim brought has been recovered with the old one. */
+function received(
+  { announce }: ClaimDeps,
+  { session }: ClaimParts,
+  params: ClaimParams,
+  { lost, moved, jobs }: Claimed,
+): ClaimedJob[] {
+  if (lost) session.lost(params.session);
+  announce(moved);
+  return session.id() === params.session ? jobs : [];
+}
+
+/** Waits for a hint or for `ms`. Where the store lets it, what this process hands in meanwhile is claimed with its enqueue. */
+async function idle(deps: ClaimDeps, parts: ClaimParts, ms: number, stopping: AbortSignal): Promise<void> {
+  const standDown = standBy(deps, parts);
+  await parts.pause.wait(ms, stopping);
+  await standDown?.();
+}
+
+/** @returns what ends it: no claim is under way then, and what it has brought has begun; null where there is none */
+function standBy(deps: ClaimDeps, parts: ClaimParts): (() => Promise<void>) | null {
+  const session = parts.session.id();
+  const group = parts.lanes.find(({ room }) => room() === Infinity);
+  if (session === null || group === undefined || parts.reconciler.isInDoubt()) return null;
+  const params = paramsOf(deps, parts, { session, group }, 0);
+  const standing = params === null ? undefined : deps.store.standBy?.(params);
+  if (params === null || standing === undefined) return null;
+  const begun = standing.claimed
+    .then((claimed) => {
+      for (const job of received(deps, parts, params, claimed)) parts.begin(job, claimed.now);
+    })
+    .finally(() => parts.pause.wake());
+  return async () => {
+    if (!standing.withdraw()) await begun;
+  };
 }

@@ -4,7 +4,7 @@
  *
  * Those around a write belong to the store's verbs, so one batch is one call. Those within an attempt are told by the attempt.
  */
-import type { JobStore, Settlement } from '../ports/job-store.ts';
+import type { Claimed, JobStore, Settlement, StandingClaim } from '../ports/job-store.ts';
 
 /** Each point and what is true there. `committed`: the store has said so, and nobody else has heard of it. */
 export const CRASH_POINTS = {
@@ -48,7 +48,9 @@ type Unmarked =
   | ('status' | 'statuses' | 'job' | 'list' | 'inlineBlob' | 'nextDueInMs' | 'ping')
   | ('openSession' | 'closeSession' | 'progress')
   // the commit is its caller's own
-  | 'enqueueWithin';
+  | 'enqueueWithin'
+  // the commit is an enqueue's
+  | 'standBy';
 
 /** The store, telling of the points around each verb that writes; where a write found nothing to do, only of the first. */
 export function withCrashPoints(store: JobStore, reached: Reached): JobStore {
@@ -79,7 +81,22 @@ export function withCrashPoints(store: JobStore, reached: Reached): JobStore {
         ({ outcome }) => outcome === 'moved',
       ),
   };
-  return { ...store, ...marked };
+  const { standBy } = store;
+  if (standBy === undefined) return { ...store, ...marked };
+  return {
+    ...store,
+    ...marked,
+    standBy: (params) => telling(standBy(params), () => reached('claim.committed')),
+  };
+}
+
+/** The claim, telling of what it brought before its worker hears of it. */
+export function telling(standing: StandingClaim, tell: (claimed: Claimed) => void): StandingClaim {
+  const claimed = standing.claimed.then((one) => {
+    tell(one);
+    return one;
+  });
+  return { ...standing, claimed };
 }
 
 function movedAny({ moved }: { moved: readonly unknown[] }): boolean {

@@ -15,6 +15,7 @@ export interface Reconciler {
   nextSerial(): number;
   /** A call was not answered. */
   doubt(): void;
+  isInDoubt(): boolean;
   /** Asks where there is a doubt; it stays where this call is not answered either. */
   settle(session: string): Promise<void>;
 }
@@ -42,6 +43,7 @@ export function createReconciler({ store, announce, slots, onLost }: ReconcilerD
     doubt() {
       inDoubt = true;
     },
+    isInDoubt: () => inDoubt,
     async settle(session) {
       if (!inDoubt) return;
       inDoubt = false;

@@ -109,6 +109,29 @@ export interface JobFilter {
   labels?: Readonly<Record<string, string>> | undefined;
 }
 
+export interface ClaimParams {
+  session: string;
+  worker: string;
+  serial: number;
+  lanes: Lane[];
+  limit: number;
+  suspects?: Suspects | undefined;
+}
+
+export interface Claimed {
+  lost: boolean;
+  now: number;
+  jobs: ClaimedJob[];
+  moved: Moved[];
+}
+
+export interface StandingClaim {
+  /** Never settles where it was withdrawn before. */
+  claimed: Promise<Claimed>;
+  /** @returns false where it has been made: what it brought is in `claimed` */
+  withdraw(): boolean;
+}
+
 export interface Swept {
   moved: Moved[];
   /** True where the limit was reached and another sweep has work at once. */
@@ -161,14 +184,13 @@ export interface JobStore {
    * tenants in turn. Jobs found past their deadline go to dead letter instead (in `moved`). A
    * session that was reaped gets `lost` and nothing. `serial` counts the claims of the session's worker, from 1.
    */
-  claim(params: {
-    session: string;
-    worker: string;
-    serial: number;
-    lanes: Lane[];
-    limit: number;
-    suspects?: Suspects | undefined;
-  }): Promise<{ lost: boolean; now: number; jobs: ClaimedJob[]; moved: Moved[] }>;
+  claim(params: ClaimParams): Promise<Claimed>;
+
+  /**
+   * The claim of an idle worker: it is made in the transaction of the next enqueue of this process that brings something for its
+   * lanes, so that this job starts one commit sooner. Where a store has it, it is a hint like any other: what comes in elsewhere is not seen.
+   */
+  standBy?: (params: ClaimParams) => StandingClaim;
 
   /** Ends attempts. Each is refused by itself, as `lease_lost`, where its token is not the job's current one. */
   settle(settlements: Settlement[]): Promise<Settled[]>;

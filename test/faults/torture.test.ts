@@ -13,9 +13,24 @@ interface Size {
   ms: number;
 }
 
-async function holds(ground: Ground, dataDir: string, size: Size): Promise<void> {
-  const options = { bin: BIN, env: process.env, seed: 1, say: () => {} };
-  const { violations, problems, ...counts } = await torture({ ...options, ground, dataDir, ...size });
+/** What the blows meet is up to the machine: where they took no job from a worker, there is another round. */
+const ROUNDS = 3;
+
+async function holds(arena: () => { ground: Ground; dataDir: string }, size: Size): Promise<void> {
+  for (let seed = 1; ; seed += 1) {
+    const recovered = await round(arena(), { ...size, seed });
+    if (recovered > 0) return;
+    expect(seed).toBeLessThan(ROUNDS);
+  }
+}
+
+/** @returns how many jobs were taken from a worker and given to another */
+async function round(
+  arena: { ground: Ground; dataDir: string },
+  size: Size & { seed: number },
+): Promise<number> {
+  const options = { bin: BIN, env: process.env, say: () => {} };
+  const { violations, problems, ...counts } = await torture({ ...options, ...arena, ...size });
   expect(report(violations)).toBe('');
   expect(problems).toEqual([]);
   // it did what it is for
@@ -23,18 +38,24 @@ async function holds(ground: Ground, dataDir: string, size: Size): Promise<void>
   expect(kill + twice).toBeGreaterThan(2);
   expect(counts.acknowledged).toBeGreaterThan(0); // how many is the speed of the machine
   expect(counts.completed).toBeGreaterThan(0);
-  expect(counts.recovered).toBeGreaterThan(0);
   expect(counts.settlements).toBeGreaterThan(0);
+  return counts.recovered;
 }
 
 test('eight processes on one PostgreSQL are killed, paused and cut off, and every invariant holds', async () => {
-  const schema = newSchema();
-  onTestFinished(async () => void (await dropSchema(schema)));
-  const ground = postgresGround(await databaseUrl(), schema);
-  await holds(ground, tempDir(), { apis: 3, workers: 5, ms: 10_000 });
-}, 120_000);
+  const url = await databaseUrl();
+  const arena = () => {
+    const schema = newSchema();
+    onTestFinished(async () => void (await dropSchema(schema)));
+    return { ground: postgresGround(url, schema), dataDir: tempDir() };
+  };
+  await holds(arena, { apis: 3, workers: 5, ms: 10_000 });
+}, 180_000);
 
 test('an API and two workers on one SQLite file are killed and paused, and every invariant holds', async () => {
-  const dataDir = tempDir();
-  await holds(sqliteGround(dataDir), dataDir, { apis: 1, workers: 2, ms: 6000 });
-}, 120_000);
+  const arena = () => {
+    const dataDir = tempDir();
+    return { ground: sqliteGround(dataDir), dataDir };
+  };
+  await holds(arena, { apis: 1, workers: 2, ms: 6000 });
+}, 180_000);

@@ -4,7 +4,7 @@
  *
  * A claim does not write the record. The lease is the `running` event until the attempt ends.
  */
-import type { JobStore, Lane } from '../../ports/job-store.ts';
+import type { Claimed, ClaimParams, Lane } from '../../ports/job-store.ts';
 import { allowance, byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
 import type { ReadyLane, ReadyRow } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
@@ -25,15 +25,7 @@ interface Holder {
   now: number;
 }
 
-type Claimed = Awaited<ReturnType<JobStore['claim']>>;
-type ClaimParams = Parameters<JobStore['claim']>[0];
-
-export function claimVerb(context: StoreContext): JobStore['claim'] {
-  const claims = new Claims(context);
-  return (params) => context.connection.write(() => claims.claim(params));
-}
-
-class Claims {
+export class Claims {
   readonly #context: StoreContext;
   readonly #sql;
   readonly #session;
@@ -55,6 +47,7 @@ class Claims {
     this.#session = prepared<{ find: SessionRow }>(db, 'sessions').find;
   }
 
+  /** Within a transaction that writes. */
   claim(params: ClaimParams): Claimed {
     const now = this.#context.now();
     const claimed: Claimed = { lost: false, now, jobs: [], moved: [] };

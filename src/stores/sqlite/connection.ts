@@ -40,8 +40,12 @@ export class Connection {
     return await this.patiently(() => this.#transaction('BEGIN', body));
   }
 
-  /** Runs `body` alone: nobody else writes between its BEGIN and its COMMIT, and the commit is on the disk. */
-  async write<T>(body: () => T): Promise<T> {
+  /**
+   * Runs `body` alone: nobody else writes between its BEGIN and its COMMIT, and the commit is on the disk.
+   *
+   * @param committed called once it is, before anything else happens
+   */
+  async write<T>(body: () => T, committed: () => void = () => {}): Promise<T> {
     const deadline = this.#deadline();
     const before = this.#lastWriter;
     let done = () => {};
@@ -51,7 +55,12 @@ export class Connection {
     this.#lastWriter = turn;
     try {
       if (before !== null) await before;
-      return await this.patiently(() => this.#transaction('BEGIN IMMEDIATE', body), deadline);
+      const transaction = () => {
+        const result = this.#transaction('BEGIN IMMEDIATE', body);
+        committed();
+        return result;
+      };
+      return await this.patiently(transaction, deadline);
     } finally {
       if (this.#lastWriter === turn) this.#lastWriter = null;
       done();

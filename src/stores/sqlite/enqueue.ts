@@ -16,13 +16,22 @@ interface Checked {
   accepted: Accepted;
 }
 
-export function enqueueVerb(context: StoreContext): JobStore['enqueue'] {
+/** @param ride makes the claims that wait for what came in, and gives what tells of them */
+export function enqueueVerb(
+  context: StoreContext,
+  ride: (requests: readonly NewRequest[]) => () => void,
+): JobStore['enqueue'] {
   const intake = new Intake(context);
-  return (requests) =>
-    context.connection.write(() => {
+  return (requests) => {
+    let tell = () => {};
+    const write = () => {
       const now = context.now();
-      return requests.map((request) => intake.take(request, now));
-    });
+      const enqueued = requests.map((request) => intake.take(request, now));
+      tell = ride(requests);
+      return enqueued;
+    };
+    return context.connection.write(write, () => tell());
+  };
 }
 
 class Intake {

@@ -10,7 +10,7 @@ import type { JobStore } from '../../ports/job-store.ts';
 import type { Store } from '../../ports/store.ts';
 import { Held } from '../shared/held.ts';
 import { actVerb } from './act.ts';
-import { claimVerb } from './claim.ts';
+import { Claims } from './claim.ts';
 import { Connection } from './connection.ts';
 import type { StoreContext } from './context.ts';
 import { enqueueVerb } from './enqueue.ts';
@@ -25,6 +25,7 @@ import { Numbers } from './numbers.ts';
 import { readVerbs } from './reads.ts';
 import { sessionVerbs } from './sessions.ts';
 import { settleVerbs } from './settle.ts';
+import { StandingClaims } from './standing.ts';
 import { prepared } from './statements.ts';
 import { sweepVerbs } from './sweep.ts';
 import { uploadStore } from './uploads.ts';
@@ -88,9 +89,12 @@ function assemble(connection: Connection, path: string, options: SqliteStoreOpti
 
 function jobStore(context: StoreContext): JobStore {
   const { touch } = prepared<{ touch: never }>(context.connection.db, 'ping');
+  const claims = new Claims(context);
+  const standing = new StandingClaims();
   return {
-    enqueue: enqueueVerb(context),
-    claim: claimVerb(context),
+    enqueue: enqueueVerb(context, (requests) => standing.ride(requests, (params) => claims.claim(params))),
+    claim: (params) => context.connection.write(() => claims.claim(params)),
+    standBy: (params) => standing.add(params),
     act: actVerb(context),
     list: listVerb(context),
     ...sessionVerbs(context),

@@ -34,7 +34,7 @@ export type Cases = Readonly<Record<string, Case>>;
 
 export const LANE: Lane = { workflow: 'demo', version: '1', outputSchemaSha256: 'schema-1' };
 /** What most cases ask for; a worker, too, asks for the same lanes each time. */
-const LANES = [LANE];
+export const LANES = [LANE];
 export const TENANT = 'default';
 export const LEASE_MS = 10_000;
 export const GRACE_MS = 1000;
