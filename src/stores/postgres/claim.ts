@@ -4,7 +4,8 @@
  * is read from its start, so the cost depends on what is taken, not on what waits or was done before.
  *
  * Where the last look found every lane empty, the next claim most likely follows the first job that came in: it spares the look
- * and tries an equal share of each lane, so that this job starts a round trip sooner.
+ * and tries an equal share of each lane, so that this job starts a round trip sooner. Where it found one lane alone with jobs, and
+ * they filled the claim, the next ones take from that lane again for a moment.
  *
  * A claim does not write the record. The lease is the `running` event until the attempt ends.
  */
@@ -23,6 +24,9 @@ import { prepared } from './statements.ts';
 
 /** At most so many due jobs are promoted, and so many expired ones dropped, by one claim. */
 const ASIDE_LIMIT = 1000;
+
+/** So long other lanes may go unseen behind one that fills every claim: about the time that a large claim takes. */
+const ALONE_MS = 25;
 
 type Claimed = Awaited<ReturnType<JobStore['claim']>>;
 type ClaimParams = Parameters<JobStore['claim']>[0];
@@ -75,6 +79,8 @@ class Claims {
   readonly #laneTurns = new Map<string, Turns<number>>();
   /** By what was asked for: the lanes that the last look found, all of them empty but perhaps for suspects. */
   #empty = new WeakMap<Lane[], LaneRow[]>();
+  /** By what was asked for: the only lane that the last look found with jobs, and when it looked. */
+  #alone = new WeakMap<Lane[], { lane: WaitingLane; lookedMs: number }>();
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -85,17 +91,27 @@ class Claims {
     // what answers next may know other lanes by these numbers
     context.connection.onBreak(() => {
       this.#empty = new WeakMap();
+      this.#alone = new WeakMap();
     });
   }
 
   async claim(params: ClaimParams): Promise<Claimed> {
     const claim: Underway = { lost: false, now: 0, jobs: [], moved: [], dropped: 0 };
-    const guess = this.#guess(params);
-    if (guess === null || (await this.#take(params, guess, claim)) !== 'enough') {
+    if (!(await this.#spared(params, claim))) {
       while ((await this.#take(params, await this.#shares(params, claim), claim)) === 'more');
     }
     const { lost, now, jobs, moved } = claim;
     return { lost: lost && jobs.length === 0, now, jobs, moved };
+  }
+
+  /** Takes what the last look leads to expect, without another. @returns whether that is all there is to take */
+  async #spared(params: ClaimParams, claim: Underway): Promise<boolean> {
+    const guess = this.#guess(params);
+    if (guess !== null) return (await this.#take(params, guess, claim)) === 'enough';
+    const again = this.#again(params);
+    if (again === null) return false;
+    await this.#take(params, again, claim);
+    return claim.lost || claim.jobs.length >= params.limit;
   }
 
   /** An equal share of each lane, where the last look found them all empty. */
@@ -109,6 +125,15 @@ class Claims {
       return { key: lane, tenant, suspicion, waiting: limit + 1, share: 0, from };
     });
     return this.#parted(shares, limit, allowance(undefined, []));
+  }
+
+  /** All of it from the lane that was alone a moment ago. */
+  #again({ lanes, limit }: ClaimParams): Share[] | null {
+    const alone = this.#alone.get(lanes);
+    const now = performance.now();
+    if (alone === undefined || now - alone.lookedMs > ALONE_MS) return null;
+    const mark = this.#context.marks.at(now).find(({ lane }) => lane === alone.lane.lane);
+    return [{ ...shareOf(alone.lane), from: mark ?? startOf(alone.lane.lane), share: limit }];
   }
 
   /** How many to take from which lane; none where nothing waits. */
@@ -128,6 +153,8 @@ class Claims {
     const lanes = look.lanes.filter(({ suspicion }) => suspicion === 0);
     if (waiting.length === 0 && lanes.length > 0) this.#empty.set(params.lanes, lanes);
     const [only] = waiting;
+    if (only?.suspicion === 0 && waiting.length === 1)
+      this.#alone.set(params.lanes, { lane: only, lookedMs: performance.now() });
     if (only?.suspicion === 0 && look.lanes.length === 1) return [{ ...shareOf(only), share: limit }];
     return this.#parted(waiting.map(shareOf), limit, left);
   }

@@ -138,6 +138,19 @@ export const claimingCases: Cases = {
     assert.equal(jobs.length, 10);
   },
 
+  'a lane that comes in beside one that fills every claim has its turn within a moment': async (f) => {
+    const lanes = [LANE, OTHER];
+    await f.enqueue(...Array.from({ length: 500 }, () => ({})));
+    await f.openSession('ses_1');
+    const next = async () => (await f.claim('ses_1', { lanes, limit: 1 })).jobs[0]?.workflow;
+    assert.equal(await next(), LANE.workflow);
+    assert.equal(await next(), LANE.workflow);
+    await f.enqueue({ workflow: OTHER.workflow });
+    let claimed = await next();
+    while (claimed === LANE.workflow) claimed = await next();
+    assert.equal(claimed, OTHER.workflow);
+  },
+
   'tenants are served in turn, however many lanes one of them fills': async (f) => {
     const names = ['a', 'b', 'c', 'd'];
     const lanes = names.map((workflow) => ({ ...LANE, workflow }));
