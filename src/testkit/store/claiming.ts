@@ -149,6 +149,7 @@ export const claimingCases: Cases = {
     let claimed = await next();
     while (claimed === LANE.workflow) claimed = await next();
     assert.equal(claimed, OTHER.workflow);
+    assert.equal(await next(), LANE.workflow);
   },
 
   'tenants are served in turn, however many lanes one of them fills': async (f) => {
