@@ -114,21 +114,37 @@ export class Moves {
   }
 
   #record(row: KnownRow, move: Move, now: number, place: number): void {
+    const event_count = this.#history.count(row, move);
+    const events = this.#history.lines(row, move);
+    const { number, since: started_at } = row;
+    const { to: status, attempt, used, replays, artifact, artifacts } = move;
+    if (status === 'completed') {
+      this.#sql.complete.run({
+        number,
+        attempt,
+        used,
+        now,
+        started_at,
+        event_count,
+        events,
+        artifact: JSON.stringify(artifact),
+        artifacts: artifacts.length === 0 ? null : JSON.stringify(artifacts),
+      });
+      return;
+    }
     this.#sql.write.run({
-      number: row.number,
-      status: move.to,
+      number,
+      status,
       place,
-      attempt: move.attempt,
-      used: move.used,
-      replays: move.replays,
+      attempt,
+      used,
+      replays,
       now,
-      started_at: row.since,
-      finished_at: move.to === 'queued' ? null : now,
-      event_count: this.#history.count(row, move),
-      events: this.#history.lines(row, move),
+      started_at,
+      finished_at: status === 'queued' ? null : now,
+      event_count,
+      events,
       errors: toLines(move.errors),
-      artifact: move.artifact === null ? null : JSON.stringify(move.artifact),
-      artifacts: move.artifacts.length === 0 ? null : JSON.stringify(move.artifacts),
       decision: move.decision === null ? null : JSON.stringify(move.decision),
     });
   }
@@ -177,6 +193,7 @@ export class Moves {
 
 type MoveStatement =
   | 'write'
+  | 'complete'
   | 'changeLane'
   | 'renewLimits'
   | 'limitSpending'
