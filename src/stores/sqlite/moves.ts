@@ -14,14 +14,6 @@ import type { Connection } from './connection.ts';
 import type { Lanes } from './lanes.ts';
 import { prepared } from './statements.ts';
 
-interface Waiting {
-  lane: number;
-  priority: number;
-  job: number;
-  deadlineAt: number;
-  place: number;
-}
-
 export class Moves {
   readonly #sql;
   readonly #lanes: Lanes;
@@ -165,19 +157,11 @@ export class Moves {
     const { priority, number: job } = row;
     const { now, place } = when;
     if (move.to === 'queued') {
-      const waiting = { lane, priority, job, deadlineAt: move.limits.deadlineAt, place };
-      this.queue(waiting, { due: move.due ?? now, now });
+      const waiting = { lane, priority, job, deadline_at: move.limits.deadlineAt };
+      if (move.due !== null && move.due > now) this.#sql.addScheduled.run({ ...waiting, due: move.due });
+      else this.#sql.addReady.run({ ...waiting, place });
     }
     if (move.to === 'dead_letter') this.#ask(row, move, tenant);
-  }
-
-  /** Puts a job where it waits: among those that may be claimed, or until its time. */
-  queue(
-    { lane, priority, job, deadlineAt: deadline_at, place }: Waiting,
-    { due, now }: { due: number; now: number },
-  ) {
-    if (due > now) this.#sql.addScheduled.run({ due, job, lane, priority, deadline_at });
-    else this.#sql.addReady.run({ lane, priority, place, job, deadline_at });
   }
 
   #ask(row: KnownRow, move: Move, tenant: string): void {
