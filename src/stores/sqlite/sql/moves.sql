@@ -37,6 +37,9 @@ DELETE FROM leases WHERE job = :job AND token = :token;
 
 -- name: endLeases
 -- A token is one job's, so that both lists together name pairs.
+DELETE FROM leases WHERE job IN (SELECT value FROM json_each(:jobs)) AND token IN (SELECT value FROM json_each(:tokens));
+
+-- name: endSomeLeases
 DELETE FROM leases WHERE job IN (SELECT value FROM json_each(:jobs)) AND token IN (SELECT value FROM json_each(:tokens))
 RETURNING token;
 
