@@ -2,9 +2,11 @@
  * Claims: what is due is promoted, then the lanes that have something ready are visited in turn, tenant by tenant.
  * A lane is read from its start, so the cost depends on what is taken, not on what waits or was done before.
  *
- * A claim does not write the record. The lease is the `running` event until the attempt ends.
+ * A claim does not write the record. The lease is the `running` event until the attempt ends. What a worker is told of it is
+ * made once it is committed, for other processes wait for the lock.
  */
-import type { JobStore, Lane } from '../../ports/job-store.ts';
+import type { Move } from '../../domain/decide.ts';
+import type { JobStore, Lane, Moved } from '../../ports/job-store.ts';
 import { allowance, byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
 import type { ReadyLane, ReadyRow } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
@@ -25,12 +27,31 @@ interface Holder {
   now: number;
 }
 
+/** A job that was leased. */
+interface Taken {
+  row: ReadyRow;
+  lane: LaneRow;
+  move: Move;
+  token: number;
+}
+
+interface Claiming {
+  lost: boolean;
+  now: number;
+  taken: Taken[];
+  /** Of those that were found dead on the way. */
+  moved: Moved[];
+}
+
 type Claimed = Awaited<ReturnType<JobStore['claim']>>;
 type ClaimParams = Parameters<JobStore['claim']>[0];
 
 export function claimVerb(context: StoreContext): JobStore['claim'] {
   const claims = new Claims(context);
-  return (params) => context.connection.write(() => claims.claim(params));
+  return async (params) => {
+    const claiming = await context.connection.write(() => claims.claim(params));
+    return claims.told(claiming, params);
+  };
 }
 
 class Claims {
@@ -55,18 +76,29 @@ class Claims {
     this.#session = prepared<{ find: SessionRow }>(db, 'sessions').find;
   }
 
-  claim(params: ClaimParams): Claimed {
+  claim(params: ClaimParams): Claiming {
     const now = this.#context.now();
-    const claimed: Claimed = { lost: false, now, jobs: [], moved: [] };
-    if (!this.#mayClaim(params)) return { ...claimed, lost: true };
+    const claiming: Claiming = { lost: false, now, taken: [], moved: [] };
+    if (!this.#mayClaim(params)) return { ...claiming, lost: true };
     this.#promoteDue(now);
     const tenants = byTenant(params.lanes.flatMap((lane) => this.#readyLanes(lane)));
     this.#tenantTurns.take(tenants, params.limit, ({ key, lanes }, limit) =>
       this.#turnsOf(key).take(lanes, limit, (lane, share) => {
-        const left = allowance(params.suspects, claimed.jobs)[lane.suspicion];
-        return this.#takeFrom(lane, Math.min(share, left), params, claimed);
+        const brought = claiming.taken.map(({ lane: of }) => of);
+        const left = allowance(params.suspects, brought)[lane.suspicion];
+        return this.#takeFrom(lane, Math.min(share, left), params, claiming);
       }),
     );
+    return claiming;
+  }
+
+  told({ lost, now, taken, moved }: Claiming, { session, worker }: ClaimParams): Claimed {
+    const claimed: Claimed = { lost, now, jobs: [], moved };
+    for (const { row, lane, move, token } of taken) {
+      moved.push(movedOf(row, lane, move, null));
+      claimed.jobs.push(claimedJob(row, lane, move, token));
+      this.#context.held.add(token, heldRow(row, lane.lane, { token, session, worker, now }));
+    }
     return claimed;
   }
 
@@ -93,19 +125,23 @@ class Claims {
   }
 
   /** Takes up to `limit` jobs; those found dead on the way do not count. */
-  #takeFrom({ key: lane }: ReadyLane, limit: number, params: ClaimParams, claimed: Claimed): number {
+  #takeFrom({ key: lane }: ReadyLane, limit: number, params: ClaimParams, claiming: Claiming): number {
     let taken = 0;
-    while (taken < limit && claimed.moved.length - claimed.jobs.length < ASIDE_LIMIT) {
+    while (taken < limit && claiming.moved.length < ASIDE_LIMIT) {
       const rows = this.#sql.first.all({ lane, limit: limit - taken });
       if (rows.length === 0) break;
-      taken += this.#takeRows(rows, this.#context.lanes.get(lane), params, claimed);
+      taken += this.#takeRows(rows, this.#context.lanes.get(lane), params, claiming);
     }
     return taken;
   }
 
-  #takeRows(rows: ReadyRow[], lane: LaneRow, { session, worker }: ClaimParams, claimed: Claimed): number {
-    const { moves, numbers, held } = this.#context;
-    const { jobs, moved, now } = claimed;
+  #takeRows(
+    rows: ReadyRow[],
+    lane: LaneRow,
+    { session, worker }: ClaimParams,
+    { now, taken, moved }: Claiming,
+  ): number {
+    const { moves, numbers } = this.#context;
     const leased: number[] = [];
     const firstToken = numbers.take('token', rows.length);
     for (const row of rows) {
@@ -113,9 +149,7 @@ class Claims {
       if (move === undefined) throw new Error(`${row.id} is ready and cannot be claimed: ${refusal.refused}`);
       if (move.to === 'running') {
         const token = firstToken + leased.push(row.number) - 1;
-        moved.push(movedOf(row, lane, move, null));
-        jobs.push(claimedJob(row, lane, move, token));
-        held.add(token, heldRow(row, lane.lane, { token, session, worker, now }));
+        taken.push({ row, lane, move, token });
       } else {
         moved.push(moves.write(moves.queuedJob(row.number), move, now, { revoke: false }));
       }
