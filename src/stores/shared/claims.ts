@@ -104,7 +104,10 @@ export function heldRow(
 export type Allowance = Record<Suspicion, number>;
 
 /** @param brought what it has brought so far */
-export function allowance(suspects: Suspects | undefined, brought: readonly ClaimedJob[]): Allowance {
+export function allowance(
+  suspects: Suspects | undefined,
+  brought: readonly Pick<ClaimedJob, 'suspicion'>[],
+): Allowance {
   const { POSITIVE_INFINITY: any } = Number;
   const left: Allowance = { 0: any, 1: any, 2: any, ...suspects };
   for (const { suspicion } of brought) left[suspicion] -= 1;

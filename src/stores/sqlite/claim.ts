@@ -2,9 +2,11 @@
  * Claims: what is due is promoted, then the lanes that have something ready are visited in turn, tenant by tenant.
  * A lane is read from its start, so the cost depends on what is taken, not on what waits or was done before.
  *
- * A claim does not write the record. The lease is the `running` event until the attempt ends.
+ * A claim does not write the record. The lease is the `running` event until the attempt ends. What a worker is told of it is
+ * made once it is committed, for other processes wait for the lock.
  */
-import type { Claimed, ClaimParams, Lane } from '../../ports/job-store.ts';
+import type { Move } from '../../domain/decide.ts';
+import type { Claimed, ClaimParams, JobStore, Lane, Moved } from '../../ports/job-store.ts';
 import { allowance, byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
 import type { ReadyLane, ReadyRow } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
@@ -23,6 +25,30 @@ interface Holder {
   /** The others follow it. */
   firstToken: number;
   now: number;
+}
+
+/** A job that was leased. */
+interface Taken {
+  row: ReadyRow;
+  lane: LaneRow;
+  move: Move;
+  token: number;
+}
+
+/** A claim that was made and of which nobody has been told. */
+export interface Claiming {
+  lost: boolean;
+  now: number;
+  taken: Taken[];
+  /** Of those that were found dead on the way. */
+  moved: Moved[];
+}
+
+export function claimVerb(context: StoreContext, claims: Claims): JobStore['claim'] {
+  return async (params) => {
+    const claiming = await context.connection.write(() => claims.claim(params));
+    return claims.told(claiming, params);
+  };
 }
 
 export class Claims {
@@ -48,18 +74,30 @@ export class Claims {
   }
 
   /** Within a transaction that writes. */
-  claim(params: ClaimParams): Claimed {
+  claim(params: ClaimParams): Claiming {
     const now = this.#context.now();
-    const claimed: Claimed = { lost: false, now, jobs: [], moved: [] };
-    if (!this.#mayClaim(params)) return { ...claimed, lost: true };
+    const claiming: Claiming = { lost: false, now, taken: [], moved: [] };
+    if (!this.#mayClaim(params)) return { ...claiming, lost: true };
     this.#promoteDue(now);
     const tenants = byTenant(params.lanes.flatMap((lane) => this.#readyLanes(lane)));
     this.#tenantTurns.take(tenants, params.limit, ({ key, lanes }, limit) =>
       this.#turnsOf(key).take(lanes, limit, (lane, share) => {
-        const left = allowance(params.suspects, claimed.jobs)[lane.suspicion];
-        return this.#takeFrom(lane, Math.min(share, left), params, claimed);
+        const brought = claiming.taken.map(({ lane: of }) => of);
+        const left = allowance(params.suspects, brought)[lane.suspicion];
+        return this.#takeFrom(lane, Math.min(share, left), params, claiming);
       }),
     );
+    return claiming;
+  }
+
+  /** Once it is committed. */
+  told({ lost, now, taken, moved }: Claiming, { session, worker }: ClaimParams): Claimed {
+    const claimed: Claimed = { lost, now, jobs: [], moved };
+    for (const { row, lane, move, token } of taken) {
+      moved.push(movedOf(row, lane, move, null));
+      claimed.jobs.push(claimedJob(row, lane, move, token));
+      this.#context.held.add(token, heldRow(row, lane.lane, { token, session, worker, now }));
+    }
     return claimed;
   }
 
@@ -86,19 +124,23 @@ export class Claims {
   }
 
   /** Takes up to `limit` jobs; those found dead on the way do not count. */
-  #takeFrom({ key: lane }: ReadyLane, limit: number, params: ClaimParams, claimed: Claimed): number {
+  #takeFrom({ key: lane }: ReadyLane, limit: number, params: ClaimParams, claiming: Claiming): number {
     let taken = 0;
-    while (taken < limit && claimed.moved.length - claimed.jobs.length < ASIDE_LIMIT) {
+    while (taken < limit && claiming.moved.length < ASIDE_LIMIT) {
       const rows = this.#sql.first.all({ lane, limit: limit - taken });
       if (rows.length === 0) break;
-      taken += this.#takeRows(rows, this.#context.lanes.get(lane), params, claimed);
+      taken += this.#takeRows(rows, this.#context.lanes.get(lane), params, claiming);
     }
     return taken;
   }
 
-  #takeRows(rows: ReadyRow[], lane: LaneRow, { session, worker }: ClaimParams, claimed: Claimed): number {
-    const { moves, numbers, held } = this.#context;
-    const { jobs, moved, now } = claimed;
+  #takeRows(
+    rows: ReadyRow[],
+    lane: LaneRow,
+    { session, worker }: ClaimParams,
+    { now, taken, moved }: Claiming,
+  ): number {
+    const { moves, numbers } = this.#context;
     const leased: number[] = [];
     const firstToken = numbers.take('token', rows.length);
     for (const row of rows) {
@@ -106,9 +148,7 @@ export class Claims {
       if (move === undefined) throw new Error(`${row.id} is ready and cannot be claimed: ${refusal.refused}`);
       if (move.to === 'running') {
         const token = firstToken + leased.push(row.number) - 1;
-        moved.push(movedOf(row, lane, move, null));
-        jobs.push(claimedJob(row, lane, move, token));
-        held.add(token, heldRow(row, lane.lane, { token, session, worker, now }));
+        taken.push({ row, lane, move, token });
       } else {
         moved.push(moves.write(moves.queuedJob(row.number), move, now, { revoke: false }));
       }

@@ -67,6 +67,14 @@ export class Connection {
     }
   }
 
+  /** Only within a write: runs `body`, and undoes what it wrote where it says that it was not to be. */
+  attempt(body: () => boolean): boolean {
+    this.db.exec('SAVEPOINT attempt');
+    const kept = body();
+    this.db.exec(kept ? 'RELEASE attempt' : 'ROLLBACK TO attempt; RELEASE attempt');
+    return kept;
+  }
+
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();

@@ -1,6 +1,7 @@
 /**
  * Accepts jobs. A caller's jobs are all checked before the first of them is written, so a refusal has nothing to
- * undo and the callers that share the transaction do not feel it.
+ * undo and the callers that share the transaction do not feel it. What callers share is done once for all of them: their
+ * jobs' numbers are one block, by which all are queued.
  */
 import { accept } from '../../domain/accept.ts';
 import type { Accepted, NewJob, NewRequest } from '../../domain/accept.ts';
@@ -9,6 +10,7 @@ import { acceptedMove, repeated } from '../shared/accepting.ts';
 import type { KeyEntry } from '../shared/accepting.ts';
 import { quoted, toLines } from '../shared/rows.ts';
 import type { StoreContext } from './context.ts';
+import type { StandingClaims } from './standing.ts';
 import { prepared } from './statements.ts';
 
 interface Checked {
@@ -16,18 +18,23 @@ interface Checked {
   accepted: Accepted;
 }
 
-/** @param ride makes the claims that wait for what came in, and gives what tells of them */
-export function enqueueVerb(
-  context: StoreContext,
-  ride: (requests: readonly NewRequest[]) => () => void,
-): JobStore['enqueue'] {
+/** What is accepted in one transaction. */
+interface Batch {
+  now: number;
+  /** The most numbers that may be needed. */
+  most: number;
+  /** Of the block of numbers; null until the first is needed. */
+  first: number | null;
+  used: number;
+}
+
+export function enqueueVerb(context: StoreContext, standing: StandingClaims): JobStore['enqueue'] {
   const intake = new Intake(context);
   return (requests) => {
     let tell = () => {};
     const write = () => {
-      const now = context.now();
-      const enqueued = requests.map((request) => intake.take(request, now));
-      tell = ride(requests);
+      const enqueued = intake.take(requests);
+      tell = standing.ride(requests);
       return enqueued;
     };
     return context.connection.write(write, () => tell());
@@ -46,24 +53,47 @@ class Intake {
       addRequest: never;
       addLabel: never;
       addKey: never;
+      queueNow: never;
+      queueLater: never;
     }>(context.connection.db, 'enqueue');
   }
 
+  take(requests: readonly NewRequest[]): Enqueued[] {
+    const now = this.#context.now();
+    const most = requests.reduce((count, { jobs }) => count + jobs.length, 0);
+    const batch: Batch = { now, most, first: null, used: 0 };
+    const answers = requests.map((request) => this.#takeOne(request, batch));
+    if (batch.first !== null) {
+      const accepted = { first: batch.first, last: batch.first + batch.used - 1, now };
+      this.#sql.queueNow.run(accepted);
+      this.#sql.queueLater.run(accepted);
+    }
+    return answers;
+  }
+
   /** Takes all of one caller's jobs, or none. */
-  take(request: NewRequest, now: number): Enqueued {
+  #takeOne(request: NewRequest, batch: Batch): Enqueued {
     const { jobs } = request;
     const known = this.#known(request);
     if (known !== null) return repeated(request, known);
     const checked: Checked[] = [];
     for (const [index, job] of jobs.entries()) {
-      const { accepted, issues } = accept(job, this.#context.rules.caps, now);
+      const { accepted, issues } = accept(job, this.#context.rules.caps, batch.now);
       if (accepted === null) return { outcome: 'invalid', index, issues };
       checked.push({ job, accepted });
     }
-    const first = this.#context.numbers.take('job', checked.length);
-    const moved = checked.map((entry, index) => this.#write(entry, first + index, now));
-    this.#keep(request, first, now);
+    const first = this.#numbers(checked.length, batch);
+    const moved = checked.map((entry, index) => this.#write(entry, first + index, batch.now));
+    this.#keep(request, first, batch.now);
     return { outcome: 'accepted', jobIds: jobs.map((job) => job.jobId), repeated: false, moved };
+  }
+
+  /** The first of `count` numbers in a row. */
+  #numbers(count: number, batch: Batch): number {
+    batch.first ??= this.#context.numbers.take('job', batch.most);
+    const first = batch.first + batch.used;
+    batch.used += count;
+    return first;
   }
 
   #known({ jobs, idempotency }: NewRequest): KeyEntry | null {
@@ -112,10 +142,6 @@ class Intake {
       spending_limit: job.spendingLimit,
     });
     this.#writeRequest(job, number);
-    this.#context.moves.queue(
-      { lane, priority, job: number, deadlineAt: limits.deadlineAt, place: runAt },
-      { due: runAt, now },
-    );
     return acceptedMove(job, runAt);
   }
 

@@ -121,7 +121,7 @@ it('a file of an older version is brought up to date under a worker that goes on
   const old = await opened();
   const f = new Fixture({ store: old, advance: () => {}, dispose: () => old.close() });
   const claimed = await f.running('ses_1', { spendingLimit: 10 });
-  raw(`DROP TABLE model_calls; DROP TABLE spending; DROP TABLE spending_limits; DROP TABLE provider_pauses;
+  raw(`DROP TABLE model_calls; DROP TABLE spending; DROP TABLE spending_limits; DROP TABLE provider_pauses; DROP TABLE outputs;
     ALTER TABLE jobs DROP COLUMN spending_limit; PRAGMA user_version = 4`);
   const updated = await opened();
   expect(await begun(f, claimed, { estimate: 11 })).toBe(1);

@@ -14,24 +14,18 @@ import type { Connection } from './connection.ts';
 import type { Lanes } from './lanes.ts';
 import { prepared } from './statements.ts';
 
-interface Waiting {
-  lane: number;
-  priority: number;
-  job: number;
-  deadlineAt: number;
-  place: number;
-}
-
 export class Moves {
   readonly #sql;
+  readonly #connection: Connection;
   readonly #lanes: Lanes;
   readonly #rules: Rules;
   readonly #history = new History();
 
   constructor(connection: Connection, lanes: Lanes, rules: Rules) {
     this.#sql = prepared<
-      Record<MoveStatement, never> & { queuedJob: KnownRow; endLeases: { token: number } }
+      Record<MoveStatement, never> & { queuedJob: KnownRow; endSomeLeases: { token: number } }
     >(connection.db, 'moves');
+    this.#connection = connection;
     this.#lanes = lanes;
     this.#rules = rules;
   }
@@ -55,13 +49,15 @@ export class Moves {
   }
 
   /**
-   * Takes leases away, by what was read when they were given: that is what entitles to the rest.
+   * Takes leases away, by what was read when they were given: that is what entitles to the rest. Mostly all of them are still
+   * there, which a count tells; to read back which they were takes as long again.
    * @returns the tokens of those that nobody else had taken
    */
   endLeases(rows: readonly KnownRow[]): Set<number> {
-    const jobs = JSON.stringify(rows.map(({ number }) => number));
-    const tokens = JSON.stringify(rows.map(({ token }) => token));
-    return new Set(this.#sql.endLeases.all({ jobs, tokens }).map(({ token }) => token));
+    const tokens = rows.flatMap(({ token }) => token ?? []);
+    const named = { jobs: JSON.stringify(rows.map(({ number }) => number)), tokens: JSON.stringify(tokens) };
+    const all = this.#connection.attempt(() => this.#sql.endLeases.count(named) === rows.length);
+    return new Set(all ? tokens : this.#sql.endSomeLeases.all(named).map(({ token }) => token));
   }
 
   /** Ends an attempt whose lease was taken away just now. */
@@ -114,21 +110,37 @@ export class Moves {
   }
 
   #record(row: KnownRow, move: Move, now: number, place: number): void {
+    const event_count = this.#history.count(row, move);
+    const events = this.#history.lines(row, move);
+    const { number, since: started_at } = row;
+    const { to: status, attempt, used, replays, artifact, artifacts } = move;
+    if (status === 'completed') {
+      this.#sql.complete.run({
+        number,
+        attempt,
+        used,
+        now,
+        started_at,
+        event_count,
+        events,
+        artifact: JSON.stringify(artifact),
+        artifacts: artifacts.length === 0 ? null : JSON.stringify(artifacts),
+      });
+      return;
+    }
     this.#sql.write.run({
-      number: row.number,
-      status: move.to,
+      number,
+      status,
       place,
-      attempt: move.attempt,
-      used: move.used,
-      replays: move.replays,
+      attempt,
+      used,
+      replays,
       now,
-      started_at: row.since,
-      finished_at: move.to === 'queued' ? null : now,
-      event_count: this.#history.count(row, move),
-      events: this.#history.lines(row, move),
+      started_at,
+      finished_at: status === 'queued' ? null : now,
+      event_count,
+      events,
       errors: toLines(move.errors),
-      artifact: move.artifact === null ? null : JSON.stringify(move.artifact),
-      artifacts: move.artifacts.length === 0 ? null : JSON.stringify(move.artifacts),
       decision: move.decision === null ? null : JSON.stringify(move.decision),
     });
   }
@@ -149,19 +161,11 @@ export class Moves {
     const { priority, number: job } = row;
     const { now, place } = when;
     if (move.to === 'queued') {
-      const waiting = { lane, priority, job, deadlineAt: move.limits.deadlineAt, place };
-      this.queue(waiting, { due: move.due ?? now, now });
+      const waiting = { lane, priority, job, deadline_at: move.limits.deadlineAt };
+      if (move.due !== null && move.due > now) this.#sql.addScheduled.run({ ...waiting, due: move.due });
+      else this.#sql.addReady.run({ ...waiting, place });
     }
     if (move.to === 'dead_letter') this.#ask(row, move, tenant);
-  }
-
-  /** Puts a job where it waits: among those that may be claimed, or until its time. */
-  queue(
-    { lane, priority, job, deadlineAt: deadline_at, place }: Waiting,
-    { due, now }: { due: number; now: number },
-  ) {
-    if (due > now) this.#sql.addScheduled.run({ due, job, lane, priority, deadline_at });
-    else this.#sql.addReady.run({ lane, priority, place, job, deadline_at });
   }
 
   #ask(row: KnownRow, move: Move, tenant: string): void {
@@ -177,10 +181,12 @@ export class Moves {
 
 type MoveStatement =
   | 'write'
+  | 'complete'
   | 'changeLane'
   | 'renewLimits'
   | 'limitSpending'
   | 'endLease'
+  | 'endLeases'
   | 'revoke'
   | 'addReady'
   | 'addScheduled'

@@ -4,22 +4,15 @@ import type { CallRow } from '../shared/calls.ts';
 import { parsed } from '../shared/rows.ts';
 import { jobOf, statusOf } from '../shared/views.ts';
 import type { JobRow, StatusRow } from '../shared/views.ts';
+import { blobReader } from './blobs.ts';
 import type { StoreContext } from './context.ts';
 import { prepared } from './statements.ts';
-
-interface BlobRow {
-  uri: string;
-  media_type: string;
-  bytes: Uint8Array;
-}
 
 type ReadVerbs = Pick<JobStore, 'statuses' | 'job' | 'inlineBlob'>;
 
 export function readVerbs({ connection, lanes }: StoreContext): ReadVerbs {
-  const sql = prepared<{ statuses: { rows: string }; job: JobRow; inlineBlob: BlobRow }>(
-    connection.db,
-    'reads',
-  );
+  const sql = prepared<{ statuses: { rows: string }; job: JobRow }>(connection.db, 'reads');
+  const blob = blobReader(connection);
   const { calls } = prepared<{ calls: CallRow }>(connection.db, 'ledger');
 
   /** Another tenant's row is none. A bound string ends at its first U+0000, so the id is compared again as well. */
@@ -52,10 +45,6 @@ export function readVerbs({ connection, lanes }: StoreContext): ReadVerbs {
         return found === null ? null : jobOf(found.row, found.lane, calls.all({ id: jobId }));
       }),
 
-    inlineBlob: ({ uri }) =>
-      connection.read(() => {
-        const row = sql.inlineBlob.get({ uri });
-        return row?.uri === uri ? { uri, mediaType: row.media_type, bytes: row.bytes } : null;
-      }),
+    inlineBlob: ({ uri }) => connection.read(() => blob(uri)),
   };
 }

@@ -1,7 +1,7 @@
 /** The ends of attempts, and how far they are: each fenced by the token of its lease. */
 import type { Move } from '../../domain/decide.ts';
 import type { JobStore, Settled, Settlement } from '../../ports/job-store.ts';
-import { blobKeeper } from './blobs.ts';
+import { settledKeeper } from './blobs.ts';
 import type { StoreContext } from './context.ts';
 import { knownOf } from '../shared/rows.ts';
 import type { KnownRow } from '../shared/rows.ts';
@@ -14,7 +14,7 @@ export function settleVerbs({
   now,
 }: StoreContext): Pick<JobStore, 'settle' | 'progress'> {
   const sql = prepared<{ held: KnownRow; progress: never }>(connection.db, 'settle');
-  const keep = blobKeeper(connection);
+  const keep = settledKeeper(connection);
 
   /** A token is spent by the first settlement that uses it. */
   function settleAll(settlements: Settlement[], at: number): Settled[] {
@@ -24,7 +24,7 @@ export function settleVerbs({
       const one = planned[index];
       if (one == null || !ended.delete(token)) return { refused: 'lease_lost' };
       const moved = moves.end(one.row, one.move, at);
-      for (const blob of blobs) keep(blob);
+      keep(one.row, one.move.artifact, blobs);
       return { moved };
     });
   }

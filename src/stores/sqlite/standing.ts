@@ -4,6 +4,7 @@
  */
 import type { NewRequest } from '../../domain/accept.ts';
 import type { Claimed, ClaimParams, StandingClaim } from '../../ports/job-store.ts';
+import type { Claiming, Claims } from './claim.ts';
 
 interface Waiting {
   params: ClaimParams;
@@ -11,7 +12,12 @@ interface Waiting {
 }
 
 export class StandingClaims {
+  readonly #claims: Claims;
   readonly #waiting = new Set<Waiting>();
+
+  constructor(claims: Claims) {
+    this.#claims = claims;
+  }
 
   add(params: ClaimParams): StandingClaim {
     let waiting: Waiting | null = null;
@@ -27,17 +33,18 @@ export class StandingClaims {
    *
    * @returns what tells of them, once it is committed
    */
-  ride(requests: readonly NewRequest[], claim: (params: ClaimParams) => Claimed): () => void {
-    const made: (Waiting & { claimed: Claimed })[] = [];
+  ride(requests: readonly NewRequest[]): () => void {
+    const made: [Waiting, Claiming][] = [];
     for (const waiting of this.#waiting) {
       if (!wants(waiting.params, requests)) continue;
-      const claimed = claim(waiting.params);
-      if (claimed.lost || claimed.moved.length > 0) made.push(Object.assign(waiting, { claimed }));
+      const claiming = this.#claims.claim(waiting.params);
+      const { lost, taken, moved } = claiming;
+      if (lost || taken.length > 0 || moved.length > 0) made.push([waiting, claiming]);
     }
     return () => {
-      for (const waiting of made) {
+      for (const [waiting, claiming] of made) {
         this.#waiting.delete(waiting);
-        waiting.resolve(waiting.claimed);
+        waiting.resolve(this.#claims.told(claiming, waiting.params));
       }
     };
   }

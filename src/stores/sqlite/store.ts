@@ -10,7 +10,7 @@ import type { JobStore } from '../../ports/job-store.ts';
 import type { Store } from '../../ports/store.ts';
 import { Held } from '../shared/held.ts';
 import { actVerb } from './act.ts';
-import { Claims } from './claim.ts';
+import { Claims, claimVerb } from './claim.ts';
 import { Connection } from './connection.ts';
 import type { StoreContext } from './context.ts';
 import { enqueueVerb } from './enqueue.ts';
@@ -90,10 +90,10 @@ function assemble(connection: Connection, path: string, options: SqliteStoreOpti
 function jobStore(context: StoreContext): JobStore {
   const { touch } = prepared<{ touch: never }>(context.connection.db, 'ping');
   const claims = new Claims(context);
-  const standing = new StandingClaims();
+  const standing = new StandingClaims(claims);
   return {
-    enqueue: enqueueVerb(context, (requests) => standing.ride(requests, (params) => claims.claim(params))),
-    claim: (params) => context.connection.write(() => claims.claim(params)),
+    enqueue: enqueueVerb(context, standing),
+    claim: claimVerb(context, claims),
     standBy: (params) => standing.add(params),
     act: actVerb(context),
     list: listVerb(context),

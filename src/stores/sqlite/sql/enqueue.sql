@@ -22,3 +22,11 @@ INSERT INTO labels (tenant, name, value, job) VALUES (:tenant, :name, :value, :j
 -- name: addKey
 INSERT INTO idempotency (tenant, name, request_sha256, first_job, last_job, open_at)
 VALUES (:tenant, :name, :request_sha256, :first_job, :last_job, :now);
+
+-- name: queueNow
+INSERT INTO ready (lane, priority, place, job, deadline_at)
+SELECT lane, priority, place, number, deadline_at FROM jobs WHERE number BETWEEN :first AND :last AND run_at <= :now;
+
+-- name: queueLater
+INSERT INTO scheduled (due, job, lane, priority, deadline_at)
+SELECT run_at, number, lane, priority, deadline_at FROM jobs WHERE number BETWEEN :first AND :last AND run_at > :now;

@@ -9,7 +9,16 @@ UPDATE jobs SET
   status = :status, place = :place, attempt = :attempt, used = :used, replays = :replays,
   updated_at = :now, started_at = coalesce(started_at, :started_at), finished_at = :finished_at,
   event_count = event_count + :event_count, events = events || :events, errors = errors || :errors,
-  artifact = :artifact, artifacts = :artifacts, decision = :decision
+  decision = :decision
+WHERE number = :number;
+
+-- name: complete
+-- The one move that brings artifacts, and most are it: what it leaves as it was is not written.
+UPDATE jobs SET
+  status = 'completed', attempt = :attempt, used = :used,
+  updated_at = :now, started_at = coalesce(started_at, :started_at), finished_at = :now,
+  event_count = event_count + :event_count, events = events || :events,
+  artifact = :artifact, artifacts = :artifacts
 WHERE number = :number;
 
 -- name: changeLane
@@ -28,6 +37,9 @@ DELETE FROM leases WHERE job = :job AND token = :token;
 
 -- name: endLeases
 -- A token is one job's, so that both lists together name pairs.
+DELETE FROM leases WHERE job IN (SELECT value FROM json_each(:jobs)) AND token IN (SELECT value FROM json_each(:tokens));
+
+-- name: endSomeLeases
 DELETE FROM leases WHERE job IN (SELECT value FROM json_each(:jobs)) AND token IN (SELECT value FROM json_each(:tokens))
 RETURNING token;
 

@@ -18,6 +18,3 @@ FROM jobs j
   LEFT JOIN sessions s ON s.session = l.session
   LEFT JOIN spending a ON a.scope = 'job' AND a.name = j.id AND a.day = ''
 WHERE j.id = :id;
-
--- name: inlineBlob
-SELECT uri, media_type, bytes FROM blobs WHERE uri = :uri;

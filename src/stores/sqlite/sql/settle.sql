@@ -5,12 +5,6 @@ SELECT j.number, j.id, j.lane, j.status, j.priority, j.place, j.attempt, j.used,
 FROM jobs j CROSS JOIN leases l ON l.job = j.number
 WHERE j.id = :id AND l.token = :token;
 
--- name: addBlob
-INSERT INTO blobs (uri, media_type, bytes) VALUES (:uri, :media_type, :bytes);
-
--- name: sameBlob
-SELECT 1 AS same FROM blobs WHERE uri = :uri AND media_type = :media_type AND bytes = :bytes;
-
 -- name: progress
 UPDATE leases SET progress = :progress
 WHERE token = :token AND job = (SELECT number FROM jobs WHERE id = :id);
