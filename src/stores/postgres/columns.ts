@@ -45,3 +45,8 @@ export function numbers(values: readonly (number | null)[]): string {
 export function isPlain(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
 }
+
+/** The id of the job whose bytes these are, as URIs have it; of others, what is the id of none. */
+export function jobIn(uri: string): string {
+  return uri.split('/')[1] ?? '';
+}

@@ -39,6 +39,23 @@ export const settlingCases: Cases = {
     assert.equal(await f.jobs.inlineBlob({ uri: 'artifacts/a\u0000' }), null);
   },
 
+  'the bytes of an output are there under its uri, however many they are': async (f) => {
+    for (const size of [0, 1, 511, 512, 513, 3000]) {
+      const claimed = await f.running('ses_1');
+      const settlement = completion(claimed);
+      assert.ok(settlement.command.type === 'complete');
+      const { uri, mediaType } = settlement.command.artifact;
+      const blobs = [
+        { ...blob(uri, 'o'.repeat(size)), mediaType },
+        blob(`artifacts/${claimed.jobId}/${claimed.token}/beside`, 'beside'),
+      ];
+      assert.equal((await f.settle({ ...settlement, blobs })).moved?.status, 'completed');
+      for (const one of blobs) assert.deepEqual(await f.jobs.inlineBlob({ uri: one.uri }), one);
+      for (const other of [`artifacts/${claimed.jobId}/1/other`, `evidence/${claimed.jobId}`, 'artifacts'])
+        assert.equal(await f.jobs.inlineBlob({ uri: other }), null);
+    }
+  },
+
   'a stale token changes nothing, whatever it says': async (f) => {
     const stale = await f.running('ses_1', { requestedLimits: { maxAttempts: 5 } });
     await f.release(stale);
