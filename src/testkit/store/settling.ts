@@ -113,6 +113,26 @@ export const settlingCases: Cases = {
     assert.ok(await f.jobs.inlineBlob({ uri: 'artifacts/good' }));
   },
 
+  'of two attempts of a job that settle together the one whose lease stands is taken': async (f) => {
+    for (const session of ['ses_1', 'ses_3']) {
+      const order = (pair: Settlement[]) => (session === 'ses_1' ? pair : pair.toReversed());
+      const stale = await f.running(session, { requestedLimits: { maxAttempts: 5 } });
+      await f.jobs.reapSession({ session });
+      await f.sweep();
+      f.advance(60_000);
+      const current = await f.claimOne('ses_2');
+      assert.equal(current.jobId, stale.jobId);
+      const pair = [stale, current].map((one) => completion(one, [blob(`artifacts/of ${one.token}`, 'x')]));
+      const settled = await f.jobs.settle(order(pair));
+      assert.deepEqual(
+        order(pair).map(({ token }, index) => [token, settled[index]?.refused]),
+        order(pair).map(({ token }) => [token, token === current.token ? undefined : 'lease_lost']),
+      );
+      assert.equal((await f.job(current.jobId)).attempt, 2);
+      assert.equal(await f.jobs.inlineBlob({ uri: `artifacts/of ${stale.token}` }), null);
+    }
+  },
+
   'a failure that may pass is tried again after its wait, and not before': async (f) => {
     const claimed = await f.running('ses_1');
     const { moved } = await f.fail(claimed, {
