@@ -42,12 +42,14 @@ WITH moves AS MATERIALIZED (
     string_to_array(:blob_media_types, E'\x1e', ''), :blob_firsts::integer[], :blob_lengths::integer[]
   ) AS b(job, uri, media_type, first, length)
   WHERE (b.job IN (SELECT job FROM ended)) IS TRUE
+), waiting AS MATERIALIZED (
+  SELECT number, lane, rank, place, deadline_at, due FROM written WHERE due IS NOT NULL
 ), ready AS (
   INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)
-  SELECT lane, rank, place, number, deadline_at FROM written WHERE due <= :now::bigint
+  SELECT lane, rank, place, number, deadline_at FROM waiting WHERE due <= :now::bigint
 ), scheduled AS (
   INSERT INTO claimcheck.scheduled (due, job, lane, rank, deadline_at)
-  SELECT due, number, lane, rank, deadline_at FROM written WHERE due > :now::bigint
+  SELECT due, number, lane, rank, deadline_at FROM waiting WHERE due > :now::bigint
 ), asked AS (
   INSERT INTO claimcheck.decisions (job, tenant, code, error)
   SELECT number, tenant, code, shown FROM written WHERE code IS NOT NULL
@@ -58,7 +60,7 @@ WITH moves AS MATERIALIZED (
   -- Of what may be claimed now, as an enqueue tells; and of what is due before idle workers would look again by themselves.
   SELECT 'ready' AS what FROM (
     SELECT DISTINCT lane, rank, CASE WHEN due > :now::bigint THEN due END AS due
-    FROM written WHERE due < :now::bigint + 500
+    FROM waiting WHERE due < :now::bigint + 500
   ) w
   WHERE CASE
     WHEN w.due IS NULL THEN (
