@@ -5,7 +5,7 @@ import { Connection } from '../../src/stores/postgres/connection.ts';
 import { dryRun, schemaVersion } from '../../src/stores/postgres/migrate.ts';
 import { inSchema } from '../../src/stores/postgres/statements.ts';
 import { openPostgresStore } from '../../src/stores/postgres/store.ts';
-import { Fixture } from '../../src/testkit/store/fixture.ts';
+import { Fixture, blob } from '../../src/testkit/store/fixture.ts';
 import { RULES } from '../../src/testkit/store/sqlite.ts';
 import { BIN, runHere } from '../cli/run.ts';
 import { databaseUrl, dropSchema, newSchema, withClient } from './database.ts';
@@ -56,7 +56,7 @@ it('a schema of an older version is brought up to date under a worker that goes 
   await query(`ALTER TABLE "${schema}".lanes DROP COLUMN suspicion`);
   await query(`ALTER TABLE "${schema}".lanes ADD UNIQUE (workflow, version, output_schema_sha256, tenant)`);
   await query(`ALTER TABLE "${schema}".jobs ADD COLUMN keyed boolean NOT NULL DEFAULT false`);
-  await query(`ALTER TABLE "${schema}".jobs DROP COLUMN spending_limit`);
+  await query(`ALTER TABLE "${schema}".jobs DROP COLUMN spending_limit, DROP COLUMN output`);
   await query(`DROP TABLE "${schema}".model_calls, "${schema}".spending, "${schema}".spending_limits,
     "${schema}".provider_pauses`);
   await query(`DROP FUNCTION "${schema}".utc_day`);
@@ -90,6 +90,35 @@ it('the keys of the first version stand for their requests, one key for all jobs
     { name: '"one"', jobs: '{1}', open_at: expect.stringMatching(/^\d{13}$/) },
     { name: '"many"', jobs: '{2,3,4}', open_at: '7' },
   ]);
+});
+
+it('outputs of the sixth version are read where they are, and those that follow beside them', async () => {
+  const old = await open();
+  const f = new Fixture({ store: old, advance: () => {}, dispose: () => old.close() });
+  const complete = async (g: Fixture, jobId: string) => {
+    const claimed = await g.running('ses_1', { jobId });
+    const output = {
+      ...blob(`artifacts/${claimed.jobId}/${claimed.token}.json`, '{}'),
+      mediaType: 'application/json',
+    };
+    expect((await g.complete(claimed, [output])).moved?.status).toBe('completed');
+    return output;
+  };
+  const before = await complete(f, 'job_before');
+  await query(
+    `INSERT INTO "${schema}".blobs SELECT '${before.uri}', '"application/json"', output FROM "${schema}".jobs`,
+  );
+  await query(`ALTER TABLE "${schema}".jobs DROP COLUMN output`);
+  await query(`DELETE FROM "${schema}".migrations WHERE version > 6`);
+  await old.close();
+  const updated = await open();
+  const after = await complete(
+    new Fixture({ store: updated, advance: () => {}, dispose: () => updated.close() }),
+    'job_after',
+  );
+  for (const output of [before, after]) expect(await updated.jobs.inlineBlob(output)).toEqual(output);
+  expect(await query(`SELECT uri FROM "${schema}".blobs`)).toEqual([{ uri: before.uri }]);
+  await updated.close();
 });
 
 it('a schema of a newer version is refused in one sentence, and is not touched', async () => {

@@ -3,12 +3,16 @@
  *
  * Texts travel joined by U+001E, which no JSON text contains, and are parted by `string_to_array` with '' for null: an array
  * literal would have every quote of the JSON escaped on one side and unescaped on the other.
+ *
+ * A column of nulls alone travels as an empty one, which `unnest` fills up beside the others: so each statement has one that is never
+ * null.
  */
 const SEPARATOR = '\u001e';
 
 /** For `string_to_array(:name, E'\x1e', '')`. An empty text arrives as null. */
 export function texts(values: readonly (string | null)[]): string {
-  return values.map((value) => value ?? '').join(SEPARATOR);
+  const joined = values.join(SEPARATOR); // which makes '' of null
+  return joined.length < values.length ? '' : joined;
 }
 
 /**
@@ -38,10 +42,16 @@ export function isName(text: string): boolean {
 
 /** For `:name::bigint[]` and the like. */
 export function numbers(values: readonly (number | null)[]): string {
+  if (values.every((value) => value === null)) return '{}';
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
 }
 
 /** Whether PostgreSQL can hold this text as it is; what it cannot hold is not in any of its rows. */
 export function isPlain(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
+}
+
+/** The id of the job whose bytes these are, as URIs have it; of others, what is the id of none. */
+export function jobIn(uri: string): string {
+  return uri.split('/')[1] ?? '';
 }

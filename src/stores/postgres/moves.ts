@@ -12,11 +12,14 @@ import { laneAfter } from '../shared/lanes.ts';
 import { History, movedOf, placeAfter, shownError } from '../shared/moves.ts';
 import { knownOf, toLines } from '../shared/rows.ts';
 import type { SeenRow } from '../shared/rows.ts';
-import { names, numbers, repeated, texts } from './columns.ts';
+import { jobIn, names, numbers, repeated, texts } from './columns.ts';
 import type { Connection } from './connection.ts';
 import type { Lanes } from './lanes.ts';
 import type { Marks, Place } from './marks.ts';
 import { prepared } from './statements.ts';
+
+/** In a record that is read with it, and that has to stay on its page when it is written: three such fit beside their former versions. */
+const SMALL_OUTPUT = 512;
 
 /** A job that was read and the move that was decided for it. */
 export interface Planned {
@@ -111,8 +114,10 @@ export class Moves {
   }
 
   #end(planned: readonly Planned[], lanes: number[], revoke: boolean): Promise<Lost[]> {
-    const blobs = planned.flatMap(({ blobs: own = [] }) => own);
-    const blobJobs = planned.flatMap(({ row, blobs: own = [] }) => own.map(() => row.number));
+    const outputs = planned.map(smallOutput);
+    const others = planned.map(({ blobs = [] }, index) => blobs.filter((blob) => blob !== outputs[index]));
+    const blobs = others.flat();
+    const blobJobs = planned.flatMap(({ row }, index) => others[index]?.map(() => row.number) ?? []);
     return this.#sql.end.all({
       ...this.#common(planned),
       tokens: numbers(planned.map(({ row }) => row.token)),
@@ -130,7 +135,8 @@ export class Moves {
       blob_jobs: numbers(blobJobs),
       blob_uris: names(blobs.map(({ uri }) => uri)),
       blob_media_types: texts(blobs.map(({ mediaType }) => JSON.stringify(mediaType))),
-      ...oneAfterAnother(blobs.map(({ bytes }) => bytes)),
+      ...oneAfterAnother('blob', blobs),
+      ...oneAfterAnother('output', outputs),
       revoke,
       channel: this.#channel,
     });
@@ -194,12 +200,24 @@ export class Moves {
   }
 }
 
+/** Of the bytes that come with a move those that its job's record keeps: the output, where that is small and the record says all of it. */
+function smallOutput({ row, move: { artifact }, blobs = [] }: Planned): InlineBlob | null {
+  if (artifact === null || jobIn(artifact.uri) !== row.id) return null;
+  const blob = blobs.find(({ uri }) => uri === artifact.uri);
+  const fits = blob !== undefined && blob.bytes.byteLength <= SMALL_OUTPUT;
+  return fits && blob.mediaType === artifact.mediaType ? blob : null;
+}
+
 /** Bytes travel as one value and are parted by their places: an array of them would be hexadecimal text, on both sides. */
-function oneAfterAnother(parts: readonly Uint8Array[]) {
-  const lengths = parts.map(({ byteLength }) => byteLength);
+function oneAfterAnother(name: 'blob' | 'output', blobs: readonly (InlineBlob | null)[]) {
+  const lengths = blobs.map((blob) => blob?.bytes.byteLength ?? null);
   let next = 1;
-  const firsts = lengths.map((length) => (next += length) - length);
-  return { blob_bytes: Buffer.concat(parts), blob_firsts: numbers(firsts), blob_lengths: numbers(lengths) };
+  const firsts = lengths.map((length) => (next += length ?? 0) - (length ?? 0));
+  return {
+    [`${name}_bytes`]: Buffer.concat(blobs.flatMap((blob) => blob?.bytes ?? [])),
+    [`${name}_firsts`]: numbers(firsts),
+    [`${name}_lengths`]: numbers(lengths),
+  };
 }
 
 function numbersOf(lost: readonly Lost[]): Set<number | null> {

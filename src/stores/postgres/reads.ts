@@ -1,19 +1,20 @@
 /** What readers see: a job's record or its status, on one snapshot, with the lease of a running attempt in it. */
-import type { JobStore } from '../../ports/job-store.ts';
+import type { ArtifactRef } from '../../domain/record.ts';
+import type { InlineBlob, JobStore } from '../../ports/job-store.ts';
 import type { CallRow } from '../shared/calls.ts';
 import type { LaneTitle } from '../shared/lanes.ts';
 import { parsed } from '../shared/rows.ts';
 import { jobOf, statusOf } from '../shared/views.ts';
 import type { JobRow, StatusRow } from '../shared/views.ts';
-import { isName, isPlain, names } from './columns.ts';
+import { isName, isPlain, jobIn, names } from './columns.ts';
 import type { StoreContext } from './context.ts';
 import { prepared } from './statements.ts';
 
-interface BlobRow {
-  uri: string;
-  media_type: string;
-  bytes: Uint8Array;
-}
+/** Bytes that are described by themselves, or by the record that they are in. */
+type BlobRow = { bytes: Uint8Array } & (
+  | { artifact: null; uri: string; media_type: string }
+  | { artifact: string }
+);
 
 type ReadVerbs = Pick<JobStore, 'statuses' | 'job' | 'inlineBlob'>;
 
@@ -40,9 +41,17 @@ export function readVerbs({ connection }: StoreContext): ReadVerbs {
     },
 
     async inlineBlob({ uri }) {
-      const row = isPlain(uri) ? await sql.inlineBlob.get({ uri }) : undefined;
-      if (row === undefined) return null;
-      return { uri, mediaType: parsed<string>(row.media_type), bytes: new Uint8Array(row.bytes) };
+      if (!isPlain(uri)) return null;
+      const rows = await sql.inlineBlob.all({ uri, id: jobIn(uri) });
+      return rows.map(blobOf).find((blob) => blob.uri === uri) ?? null;
     },
   };
+}
+
+function blobOf(row: BlobRow): InlineBlob {
+  const { uri, mediaType } =
+    row.artifact === null
+      ? { uri: row.uri, mediaType: parsed<string>(row.media_type) }
+      : parsed<ArtifactRef>(row.artifact);
+  return { uri, mediaType, bytes: new Uint8Array(row.bytes) };
 }

@@ -28,7 +28,7 @@ export function settleVerbs(context: StoreContext): Pick<JobStore, 'settle' | 'p
 
   /**
    * The jobs as they are held: those that this process did not claim itself are looked up. A token is spent by the first
-   * settlement that uses it.
+   * settlement that uses it. Of several attempts of a job only the last can hold its lease, and what is written names a job once.
    */
   async function read(settlements: Settlement[]): Promise<(SeenRow | undefined)[]> {
     const own = settlements.map(({ jobId, token }) => remembered.get(token, jobId));
@@ -36,11 +36,13 @@ export function settleVerbs(context: StoreContext): Pick<JobStore, 'settle' | 'p
     const rows = others.length === 0 ? [] : await sql.held.all({ ids: names(others) });
     const now = rows[0]?.now ?? (await sql.now.get({}))?.now ?? 0;
     const found = new Map(rows.map((row) => [row.token ?? 0, row]));
-    const spent = new Set<number>();
-    return settlements.map(({ token }, index) => {
-      const row = own[index] ?? found.get(token);
-      if (row === undefined || spent.has(token)) return undefined;
-      spent.add(token);
+    const held = settlements.map(({ token }, index) => own[index] ?? found.get(token));
+    const last = new Map<number, number>();
+    for (const row of held)
+      if (row) last.set(row.number, Math.max(row.token ?? 0, last.get(row.number) ?? 0));
+    return held.map((row) => {
+      if (row === undefined || last.get(row.number) !== row.token) return undefined;
+      last.delete(row.number);
       row.now = now;
       return row;
     });

@@ -39,6 +39,23 @@ export const settlingCases: Cases = {
     assert.equal(await f.jobs.inlineBlob({ uri: 'artifacts/a\u0000' }), null);
   },
 
+  'the bytes of an output are there under its uri, however many they are': async (f) => {
+    for (const size of [0, 1, 511, 512, 513, 3000]) {
+      const claimed = await f.running('ses_1');
+      const settlement = completion(claimed);
+      assert.ok(settlement.command.type === 'complete');
+      const { uri, mediaType } = settlement.command.artifact;
+      const blobs = [
+        { ...blob(uri, 'o'.repeat(size)), mediaType },
+        blob(`artifacts/${claimed.jobId}/${claimed.token}/beside`, 'beside'),
+      ];
+      assert.equal((await f.settle({ ...settlement, blobs })).moved?.status, 'completed');
+      for (const one of blobs) assert.deepEqual(await f.jobs.inlineBlob({ uri: one.uri }), one);
+      for (const other of [`artifacts/${claimed.jobId}/1/other`, `evidence/${claimed.jobId}`, 'artifacts'])
+        assert.equal(await f.jobs.inlineBlob({ uri: other }), null);
+    }
+  },
+
   'a stale token changes nothing, whatever it says': async (f) => {
     const stale = await f.running('ses_1', { requestedLimits: { maxAttempts: 5 } });
     await f.release(stale);
@@ -94,6 +111,26 @@ export const settlingCases: Cases = {
     );
     assert.equal(await f.jobs.inlineBlob({ uri: 'artifacts/bad' }), null);
     assert.ok(await f.jobs.inlineBlob({ uri: 'artifacts/good' }));
+  },
+
+  'of two attempts of a job that settle together the one whose lease stands is taken': async (f) => {
+    for (const session of ['ses_1', 'ses_3']) {
+      const order = (pair: Settlement[]) => (session === 'ses_1' ? pair : pair.toReversed());
+      const stale = await f.running(session, { requestedLimits: { maxAttempts: 5 } });
+      await f.jobs.reapSession({ session });
+      await f.sweep();
+      f.advance(60_000);
+      const current = await f.claimOne('ses_2');
+      assert.equal(current.jobId, stale.jobId);
+      const pair = [stale, current].map((one) => completion(one, [blob(`artifacts/of ${one.token}`, 'x')]));
+      const settled = await f.jobs.settle(order(pair));
+      assert.deepEqual(
+        order(pair).map(({ token }, index) => [token, settled[index]?.refused]),
+        order(pair).map(({ token }) => [token, token === current.token ? undefined : 'lease_lost']),
+      );
+      assert.equal((await f.job(current.jobId)).attempt, 2);
+      assert.equal(await f.jobs.inlineBlob({ uri: `artifacts/of ${stale.token}` }), null);
+    }
   },
 
   'a failure that may pass is tried again after its wait, and not before': async (f) => {

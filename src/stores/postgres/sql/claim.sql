@@ -50,8 +50,8 @@ WITH moment AS MATERIALIZED (
   SELECT session FROM claimcheck.sessions
   WHERE session = :session AND reaped_at IS NULL AND claims_after < :serial AND EXISTS (SELECT FROM picked)
   FOR SHARE
-), taken AS MATERIALIZED (
-  SELECT p.* FROM picked p CROSS JOIN alive
+), taken AS NOT MATERIALIZED (
+  SELECT p.* FROM picked p WHERE EXISTS (SELECT FROM alive)
 ), gone AS (
   DELETE FROM claimcheck.ready WHERE ctid = ANY (ARRAY(SELECT place_in_table FROM taken WHERE live))
 ), found AS MATERIALIZED (

@@ -11,10 +11,12 @@ WITH moves AS MATERIALIZED (
     :event_places::integer[], string_to_array(:errors, E'\x1e', ''),
     string_to_array(:artifact, E'\x1e', ''), string_to_array(:artifacts, E'\x1e', ''),
     string_to_array(:decisions, E'\x1e', ''), string_to_array(:tenants, E'\x1e', ''),
-    string_to_array(:codes, E'\x1e', ''), string_to_array(:shown, E'\x1e', '')
+    string_to_array(:codes, E'\x1e', ''), string_to_array(:shown, E'\x1e', ''),
+    :output_firsts::integer[], :output_lengths::integer[]
   ), generate_subscripts(:jobs::bigint[], 1)) AS m(
     job, token, status, lane, place, due, attempt, used, since, event_count,
-    event_place, errors, artifact, artifacts, decision, tenant, code, shown, nth
+    event_place, errors, artifact, artifacts, decision, tenant, code, shown,
+    output_first, output_length, nth
   )
 ), ended AS (
   DELETE FROM claimcheck.leases l USING moves m
@@ -27,7 +29,8 @@ WITH moves AS MATERIALIZED (
     event_count = j.event_count + m.event_count,
     events = j.events || (SELECT string_to_array(:events, E'\x1e', ''))[m.event_place],
     errors = j.errors || coalesce(m.errors, ''),
-    artifact = m.artifact, artifacts = m.artifacts, decision = m.decision
+    artifact = m.artifact, artifacts = m.artifacts, decision = m.decision,
+    output = substring(:output_bytes::bytea FROM m.output_first FOR m.output_length)
   FROM moves m
   WHERE j.number = m.job AND j.number = ANY (ARRAY(SELECT job FROM ended))
   RETURNING j.number, j.id, j.lane, -j.priority AS rank, j.place, j.deadline_at, m.due, m.tenant, m.code, m.shown
@@ -39,12 +42,14 @@ WITH moves AS MATERIALIZED (
     string_to_array(:blob_media_types, E'\x1e', ''), :blob_firsts::integer[], :blob_lengths::integer[]
   ) AS b(job, uri, media_type, first, length)
   WHERE (b.job IN (SELECT job FROM ended)) IS TRUE
+), waiting AS MATERIALIZED (
+  SELECT number, lane, rank, place, deadline_at, due FROM written WHERE due IS NOT NULL
 ), ready AS (
   INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)
-  SELECT lane, rank, place, number, deadline_at FROM written WHERE due <= :now::bigint
+  SELECT lane, rank, place, number, deadline_at FROM waiting WHERE due <= :now::bigint
 ), scheduled AS (
   INSERT INTO claimcheck.scheduled (due, job, lane, rank, deadline_at)
-  SELECT due, number, lane, rank, deadline_at FROM written WHERE due > :now::bigint
+  SELECT due, number, lane, rank, deadline_at FROM waiting WHERE due > :now::bigint
 ), asked AS (
   INSERT INTO claimcheck.decisions (job, tenant, code, error)
   SELECT number, tenant, code, shown FROM written WHERE code IS NOT NULL
@@ -55,7 +60,7 @@ WITH moves AS MATERIALIZED (
   -- Of what may be claimed now, as an enqueue tells; and of what is due before idle workers would look again by themselves.
   SELECT 'ready' AS what FROM (
     SELECT DISTINCT lane, rank, CASE WHEN due > :now::bigint THEN due END AS due
-    FROM written WHERE due < :now::bigint + 500
+    FROM waiting WHERE due < :now::bigint + 500
   ) w
   WHERE CASE
     WHEN w.due IS NULL THEN (

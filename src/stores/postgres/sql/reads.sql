@@ -29,4 +29,6 @@ FROM claimcheck.jobs j
 WHERE j.id = :id AND n.tenant = :tenant;
 
 -- name: inlineBlob
-SELECT uri, media_type, bytes FROM claimcheck.blobs WHERE uri = :uri;
+-- A small output is in its job's record, with what describes it.
+SELECT uri, media_type, bytes, NULL AS artifact FROM claimcheck.blobs WHERE uri = :uri
+UNION ALL SELECT NULL, NULL, output, artifact FROM claimcheck.jobs WHERE id = :id AND output IS NOT NULL;
