@@ -74,7 +74,7 @@ export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enq
     async enqueueBatch(caller, requests, options = {}) {
       const at = (index: number) => `/jobs/${index}`;
       const checks = await Promise.all(
-        requests.map((request, index) => check(deps, caller, request, at(index))),
+        requests.map(async (request, index) => check(deps, caller, request, at(index))),
       );
       const wrong = checks.filter((result) => !result.ok);
       if (wrong.length > 0) return mergeRefusals(wrong);

@@ -134,39 +134,34 @@ export class Intake {
   ): Promise<number> {
     const taken = requests.flatMap(({ checked }) => checked);
     const jobs = taken.map(({ job }) => job);
-    const limits = taken.map(({ accepted: terms }) => terms.limits);
     const lanes: number[] = [];
-    for (const job of jobs) lanes.push((await this.#laneOf(job)).lane);
+    for (const job of jobs) {
+      const lane = this.#laneOf(job);
+      lanes.push(('then' in lane ? await lane : lane).lane);
+    }
+    const { terms, places } = termsOf(taken, lanes);
     const [added] = await this.#sql.add.all(
       {
         now,
         channel: this.#context.connection.channel,
-        lanes: numbers(lanes),
         ids: names(jobs.map((job) => job.jobId)),
-        priorities: numbers(jobs.map((job) => job.priority)),
-        timeouts: numbers(limits.map((one) => one.timeoutMs)),
-        max_attempts: numbers(limits.map((one) => one.maxAttempts)),
-        deadlines_at: numbers(limits.map((one) => one.deadlineAt)),
-        deadlines: numbers(limits.map((one) => one.deadlineMs)),
-        runs_at: numbers(taken.map(({ accepted: terms }) => terms.runAt)),
         inputs: texts(jobs.map((job) => job.inputJson)),
-        input_refs: names(jobs.map((job) => job.inputRef ?? '')),
         inputs_sha256: names(jobs.map((job) => job.inputSha256)),
-        events: texts(taken.map(({ accepted: terms }) => toLines([terms.event]))),
-        spending_limits: numbers(jobs.map((job) => job.spendingLimit)),
+        terms: numbers(places),
+        ...termColumns(terms),
         ...keyColumns(requests.map(({ request }) => request)),
         ...labelColumns(jobs),
       },
       on,
     );
     if (added === undefined) throw new Error('the database told no time');
-    const places = taken.map(({ job, accepted: terms }, index) => ({
-      lane: lanes[index] ?? 0,
+    const cameTo = terms.map(({ lane, job, accepted: { runAt } }) => ({
+      lane,
       rank: -job.priority,
-      place: terms.runAt + added.base,
+      place: runAt + added.base,
       job: Number.MAX_SAFE_INTEGER, // its number is not known here: the last of its place
     }));
-    this.#context.marks.cameIn(places);
+    this.#context.marks.cameIn(cameTo);
     return added.base;
   }
 
@@ -213,6 +208,49 @@ function accepted(checked: Checked[], base: number): Enqueued {
   };
 }
 
+/** What a job has in common with others, with the first that has it. */
+interface Terms extends Checked {
+  lane: number;
+  labels: string | null;
+}
+
+/** Those that differ, and for each job the place of its own there, from 1: most jobs that come together are alike. */
+function termsOf(taken: readonly Checked[], lanes: readonly number[]) {
+  const terms: Terms[] = [];
+  const known = new Map<string, number>();
+  const places = taken.map(({ job, accepted: given }, index) => {
+    const lane = lanes[index] ?? 0;
+    const labels = Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels);
+    const { timeoutMs, maxAttempts, deadlineAt, deadlineMs } = given.limits;
+    const own = `${timeoutMs} ${maxAttempts} ${deadlineAt} ${deadlineMs} ${given.runAt}`;
+    const text = `${lane} ${job.priority} ${own} ${job.spendingLimit} ${job.inputRef} ${labels}`;
+    const place = known.get(text) ?? terms.length + 1;
+    if (place > terms.length) {
+      known.set(text, place);
+      terms.push({ job, accepted: given, lane, labels });
+    }
+    return place;
+  });
+  return { terms, places };
+}
+
+function termColumns(terms: readonly Terms[]) {
+  const limits = terms.map(({ accepted: given }) => given.limits);
+  return {
+    lanes: numbers(terms.map(({ lane }) => lane)),
+    priorities: numbers(terms.map(({ job }) => job.priority)),
+    timeouts: numbers(limits.map((one) => one.timeoutMs)),
+    max_attempts: numbers(limits.map((one) => one.maxAttempts)),
+    deadlines_at: numbers(limits.map((one) => one.deadlineAt)),
+    deadlines: numbers(limits.map((one) => one.deadlineMs)),
+    runs_at: numbers(terms.map(({ accepted: given }) => given.runAt)),
+    input_refs: names(terms.map(({ job }) => job.inputRef ?? '')),
+    events: texts(terms.map(({ accepted: given }) => toLines([given.event]))),
+    labels: texts(terms.map(({ labels }) => labels)),
+    spending_limits: numbers(terms.map(({ job }) => job.spendingLimit)),
+  };
+}
+
 /** `key_firsts` and `key_lasts` say which of the jobs, from 1. */
 function keyColumns(requests: NewRequest[]) {
   let last = 0;
@@ -236,9 +274,7 @@ function labelColumns(jobs: NewJob[]) {
   const labels = jobs.flatMap(({ tenant, labels: own }, index) =>
     Object.entries(own).map(([name, value]) => ({ tenant, name, value, nth: index + 1 })),
   );
-  const own = jobs.map((job) => (Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels)));
   return {
-    labels: texts(own),
     label_tenants: names(labels.map(({ tenant }) => tenant)),
     label_names: texts(labels.map(({ name }) => quoted(name))),
     label_values: texts(labels.map(({ value }) => quoted(value))),

@@ -40,11 +40,13 @@ export class Lanes {
 
   /**
    * The lane of that name, made where there is none: at once and for good, whatever becomes of the transaction that needs it,
-   * so that nobody waits for another's.
+   * so that nobody waits for another's. One that is remembered is there at once.
    */
-  async named(name: LaneName): Promise<LaneRow> {
-    const remembered = this.#byName.get(nameOf(name));
-    if (remembered !== undefined) return remembered;
+  named(name: LaneName): LaneRow | Promise<LaneRow> {
+    return this.#byName.get(nameOf(name)) ?? this.#make(name);
+  }
+
+  async #make(name: LaneName): Promise<LaneRow> {
     const { tenant, workflow, version, output_schema_sha256, suspicion } = name;
     const params = { tenant, workflow, version, output_schema_sha256, suspicion };
     const row =
