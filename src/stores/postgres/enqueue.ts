@@ -208,30 +208,38 @@ function accepted(checked: Checked[], base: number): Enqueued {
   };
 }
 
-/** What a job has in common with others, with the first that has it. */
+/** What a job has in common with those behind it. */
 interface Terms extends Checked {
   lane: number;
   labels: string | null;
 }
 
-/** Those that differ, and for each job the place of its own there, from 1: most jobs that come together are alike. */
+/** One for each run of jobs that are alike, which mostly is one for all, and for each job the place of its own there, from 1. */
 function termsOf(taken: readonly Checked[], lanes: readonly number[]) {
   const terms: Terms[] = [];
-  const known = new Map<string, number>();
   const places = taken.map(({ job, accepted: given }, index) => {
-    const lane = lanes[index] ?? 0;
     const labels = Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels);
-    const { timeoutMs, maxAttempts, deadlineAt, deadlineMs } = given.limits;
-    const own = `${timeoutMs} ${maxAttempts} ${deadlineAt} ${deadlineMs} ${given.runAt}`;
-    const text = `${lane} ${job.priority} ${own} ${job.spendingLimit} ${job.inputRef} ${labels}`;
-    const place = known.get(text) ?? terms.length + 1;
-    if (place > terms.length) {
-      known.set(text, place);
-      terms.push({ job, accepted: given, lane, labels });
-    }
-    return place;
+    const own = { job, accepted: given, lane: lanes[index] ?? 0, labels };
+    const last = terms.at(-1);
+    if (last === undefined || !areAlike(last, own)) terms.push(own);
+    return terms.length;
   });
   return { terms, places };
+}
+
+function areAlike(a: Terms, b: Terms): boolean {
+  return (
+    a.lane === b.lane &&
+    a.labels === b.labels &&
+    a.job.priority === b.job.priority &&
+    a.job.inputRef === b.job.inputRef &&
+    a.job.spendingLimit === b.job.spendingLimit &&
+    a.accepted.runAt === b.accepted.runAt &&
+    a.accepted.limits.timeoutMs === b.accepted.limits.timeoutMs &&
+    a.accepted.limits.maxAttempts === b.accepted.limits.maxAttempts &&
+    a.accepted.limits.deadlineAt === b.accepted.limits.deadlineAt &&
+    a.accepted.limits.deadlineMs === b.accepted.limits.deadlineMs
+  );
 }
 
 function termColumns(terms: readonly Terms[]) {
