@@ -134,12 +134,9 @@ export class Intake {
   ): Promise<number> {
     const taken = requests.flatMap(({ checked }) => checked);
     const jobs = taken.map(({ job }) => job);
+    const { terms, places } = termsOf(taken);
     const lanes: number[] = [];
-    for (const job of jobs) {
-      const lane = this.#laneOf(job);
-      lanes.push(('then' in lane ? await lane : lane).lane);
-    }
-    const { terms, places } = termsOf(taken, lanes);
+    for (const { job } of terms) lanes.push((await this.#laneOf(job)).lane);
     const [added] = await this.#sql.add.all(
       {
         now,
@@ -148,6 +145,7 @@ export class Intake {
         inputs: texts(jobs.map((job) => job.inputJson)),
         inputs_sha256: names(jobs.map((job) => job.inputSha256)),
         terms: numbers(places),
+        lanes: numbers(lanes),
         ...termColumns(terms),
         ...keyColumns(requests.map(({ request }) => request)),
         ...labelColumns(jobs),
@@ -155,8 +153,8 @@ export class Intake {
       on,
     );
     if (added === undefined) throw new Error('the database told no time');
-    const cameTo = terms.map(({ lane, job, accepted: { runAt } }) => ({
-      lane,
+    const cameTo = terms.map(({ job, accepted: { runAt } }, index) => ({
+      lane: lanes[index] ?? 0,
       rank: -job.priority,
       place: runAt + added.base,
       job: Number.MAX_SAFE_INTEGER, // its number is not known here: the last of its place
@@ -210,16 +208,15 @@ function accepted(checked: Checked[], base: number): Enqueued {
 
 /** What a job has in common with those behind it. */
 interface Terms extends Checked {
-  lane: number;
   labels: string | null;
 }
 
 /** One for each run of jobs that are alike, which mostly is one for all, and for each job the place of its own there, from 1. */
-function termsOf(taken: readonly Checked[], lanes: readonly number[]) {
+function termsOf(taken: readonly Checked[]) {
   const terms: Terms[] = [];
-  const places = taken.map(({ job, accepted: given }, index) => {
+  const places = taken.map(({ job, accepted: given }) => {
     const labels = Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels);
-    const own = { job, accepted: given, lane: lanes[index] ?? 0, labels };
+    const own = { job, accepted: given, labels };
     const last = terms.at(-1);
     if (last === undefined || !areAlike(last, own)) terms.push(own);
     return terms.length;
@@ -229,7 +226,10 @@ function termsOf(taken: readonly Checked[], lanes: readonly number[]) {
 
 function areAlike(a: Terms, b: Terms): boolean {
   return (
-    a.lane === b.lane &&
+    a.job.tenant === b.job.tenant &&
+    a.job.workflow === b.job.workflow &&
+    a.job.workflowVersion === b.job.workflowVersion &&
+    a.job.outputSchemaSha256 === b.job.outputSchemaSha256 &&
     a.labels === b.labels &&
     a.job.priority === b.job.priority &&
     a.job.inputRef === b.job.inputRef &&
@@ -245,7 +245,6 @@ function areAlike(a: Terms, b: Terms): boolean {
 function termColumns(terms: readonly Terms[]) {
   const limits = terms.map(({ accepted: given }) => given.limits);
   return {
-    lanes: numbers(terms.map(({ lane }) => lane)),
     priorities: numbers(terms.map(({ job }) => job.priority)),
     timeouts: numbers(limits.map((one) => one.timeoutMs)),
     max_attempts: numbers(limits.map((one) => one.maxAttempts)),

@@ -40,13 +40,11 @@ export class Lanes {
 
   /**
    * The lane of that name, made where there is none: at once and for good, whatever becomes of the transaction that needs it,
-   * so that nobody waits for another's. One that is remembered is there at once.
+   * so that nobody waits for another's.
    */
-  named(name: LaneName): LaneRow | Promise<LaneRow> {
-    return this.#byName.get(nameOf(name)) ?? this.#make(name);
-  }
-
-  async #make(name: LaneName): Promise<LaneRow> {
+  async named(name: LaneName): Promise<LaneRow> {
+    const remembered = this.#byName.get(nameOf(name));
+    if (remembered !== undefined) return remembered;
     const { tenant, workflow, version, output_schema_sha256, suspicion } = name;
     const params = { tenant, workflow, version, output_schema_sha256, suspicion };
     const row =

@@ -105,6 +105,7 @@ export const acceptingCases: Cases = {
   'jobs that come together keep each what is its own, also where all else is alike': async (f) => {
     const { createdAt } = await f.job(await f.enqueueOne());
     const own = [
+      { workflow: 'another' },
       { priority: 3 },
       { inputRef: 'uploads/x' },
       { labels: { order: '17' } },
@@ -115,6 +116,7 @@ export const acceptingCases: Cases = {
     const ids = await f.enqueue(...mixed);
     const jobs = await Promise.all(ids.map((id) => f.job(id)));
     const told = jobs.map((job) => ({
+      ...(job.workflow === 'another' ? { workflow: 'another' } : {}),
       ...(job.priority === 0 ? {} : { priority: job.priority }),
       ...(job.inputRef === null ? {} : { inputRef: job.inputRef }),
       ...(Object.keys(job.labels).length === 0 ? {} : { labels: job.labels }),
