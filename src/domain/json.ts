@@ -104,9 +104,10 @@ function objectIssue(value: object, depth: number, seen: Seen) {
 /**
  * JSON with keys sorted by UTF-16 code units and no white space (the form of RFC 8785 for the values that
  * `jsonIssue` lets pass): equal values give equal text.
+ * @param text what `JSON.stringify` makes of it, where that is known
  */
-export function canonicalJson(value: JsonValue): string {
-  return isInOrder(value) ? JSON.stringify(value) : inOrder(value);
+export function canonicalJson(value: JsonValue, text?: string): string {
+  return isInOrder(value) ? (text ?? JSON.stringify(value)) : inOrder(value);
 }
 
 /** Whether all keys stand in that order already, as those of most values do. */

@@ -252,7 +252,7 @@ function checkInput(
   if (issue !== null) return invalid([{ path: `${path}${issue.path}`, message: issue.message }]);
   const text = JSON.stringify(request.input ?? null);
   const json = JSON.parse(text) as JsonValue;
-  const canonical = canonicalJson(json);
+  const canonical = canonicalJson(json, text);
   if (Buffer.byteLength(canonical) > maxBytes) {
     const message = `is larger than ${maxBytes} bytes; upload it as a file instead`;
     return refused('too_large', `The input ${message}.`, [{ path, message }]);
