@@ -35,6 +35,8 @@ const JOB_BYTES = 1000;
 const COMMIT_BYTES = 2 * 1024 ** 2;
 /** While a server syncs one, it can work on the next. */
 const COMMITS = 2;
+/** A server works beside us: of many callers that come at once it has the first before the last of them are checked. */
+const ENOUGH_JOBS = 250;
 /** Some seconds of what a store takes; more than that is refused, to be asked for again later. */
 const WAITING_BYTES = 64 * 1024 ** 2;
 const MAX_LABELS = 32;
@@ -48,6 +50,8 @@ export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enq
     maxWeight: COMMIT_BYTES,
     maxWaiting: WAITING_BYTES,
     inFlight: COMMITS,
+    // A store without transactions to share is in this process: it would only sync twice.
+    enough: deps.store.enqueueWithin === undefined ? Infinity : ENOUGH_JOBS,
     weigh: ({ jobs }) => jobs.reduce((bytes, { inputJson }) => bytes + JOB_BYTES + inputJson.length, 0),
   });
 
