@@ -21,7 +21,7 @@ export function pointer(path: string, key: string | number): string {
  */
 export function jsonIssue(value: unknown): ValidationIssue | null {
   try {
-    return walk(value, 0, { above: new Set<object>(), values: 0 });
+    return walk(value, 0, { above: [], values: 0 });
   } catch (error) {
     if (error instanceof TooManyValuesError) return here(error.message);
     return here('a property of it throws when it is read');
@@ -32,7 +32,7 @@ class TooManyValuesError extends Error {}
 
 interface Seen {
   /** The objects on the way down to this one: meeting one again is a circle. */
-  above: Set<object>;
+  above: object[];
   values: number;
 }
 
@@ -45,12 +45,12 @@ function walk(value: unknown, depth: number, seen: Seen): ValidationIssue | null
   if (typeof value === 'number') return numberIssue(value);
   if (typeof value !== 'object') return here(`a ${typeof value} is not a JSON value`);
   if (depth >= MAX_JSON_DEPTH) return here(`nested deeper than ${MAX_JSON_DEPTH} levels`);
-  if (seen.above.has(value)) return here('a circular reference is not a JSON value');
-  seen.above.add(value);
+  if (seen.above.includes(value)) return here('a circular reference is not a JSON value');
+  seen.above.push(value);
   const issue = Array.isArray(value)
     ? (disguiseIssue(value) ?? arrayIssue(value, depth, seen))
     : objectIssue(value, depth, seen);
-  seen.above.delete(value);
+  seen.above.pop();
   return issue;
 }
 
@@ -104,13 +104,30 @@ function objectIssue(value: object, depth: number, seen: Seen) {
 /**
  * JSON with keys sorted by UTF-16 code units and no white space (the form of RFC 8785 for the values that
  * `jsonIssue` lets pass): equal values give equal text.
+ * @param text what `JSON.stringify` makes of it, where that is known
  */
-export function canonicalJson(value: JsonValue): string {
+export function canonicalJson(value: JsonValue, text?: string): string {
+  return isInOrder(value) ? (text ?? JSON.stringify(value)) : inOrder(value);
+}
+
+/** Whether all keys stand in that order already, as those of most values do. */
+function isInOrder(value: JsonValue): boolean {
+  if (value === null || typeof value !== 'object') return true;
+  if (Array.isArray(value)) return value.every(isInOrder);
+  let last = '';
+  for (const key of Object.keys(value)) {
+    if (key < last || !isInOrder(value[key] as JsonValue)) return false;
+    last = key;
+  }
+  return true;
+}
+
+function inOrder(value: JsonValue): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map(inOrder).join(',')}]`;
   const members = Object.keys(value)
     .filter((key) => value[key] !== undefined)
     .toSorted()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] as JsonValue)}`);
+    .map((key) => `${JSON.stringify(key)}:${inOrder(value[key] as JsonValue)}`);
   return `{${members.join(',')}}`;
 }

@@ -7,7 +7,7 @@ import type { JsonValue } from '../domain/json.ts';
 import type { NanoUsd } from '../domain/money.ts';
 import type { ValidationIssue } from '../domain/record.ts';
 import type { Enqueued, JobStore } from '../ports/job-store.ts';
-import type { UploadStore } from '../ports/upload-store.ts';
+import type { Upload, UploadStore } from '../ports/upload-store.ts';
 import type { Announce } from './announce.ts';
 import { raiseRefusal, spendingIssues } from './spending.ts';
 import type { Caller, EngineApi, JobRequest, Refused, Result, Ticket } from './api.ts';
@@ -15,7 +15,10 @@ import type { KnownWorkflow, WorkflowTable } from './define.ts';
 import { groupCommit } from './group-commit.ts';
 import { invalid, ok, refused } from './refusals.ts';
 import { validate } from './schema.ts';
+import type { Validated } from './schema.ts';
 import type { EngineSettings } from './settings.ts';
+
+type Accepted = Extract<Enqueued, { outcome: 'accepted' }>;
 
 interface IntakeDeps {
   store: JobStore;
@@ -32,51 +35,64 @@ const JOB_BYTES = 1000;
 const COMMIT_BYTES = 2 * 1024 ** 2;
 /** While a server syncs one, it can work on the next. */
 const COMMITS = 2;
+/** A server works beside us: of many callers that come at once it has the first before the last of them are checked. */
+const ENOUGH_JOBS = 250;
 /** Some seconds of what a store takes; more than that is refused, to be asked for again later. */
 const WAITING_BYTES = 64 * 1024 ** 2;
 const MAX_LABELS = 32;
 const LABEL_KEY = /^[A-Za-z0-9._-]{1,64}$/;
 const LABEL_VALUE_LIMIT = 256;
+const NO_LIMITS = {};
+const NO_LABELS = {};
 
 export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enqueueBatch'> {
   const commit = groupCommit((requests: NewRequest[]) => deps.store.enqueue(requests), {
     maxWeight: COMMIT_BYTES,
     maxWaiting: WAITING_BYTES,
     inFlight: COMMITS,
+    // A store without transactions to share is in this process: it would only sync twice.
+    enough: deps.store.enqueueWithin === undefined ? Infinity : ENOUGH_JOBS,
     weigh: ({ jobs }) => jobs.reduce((bytes, { inputJson }) => bytes + JOB_BYTES + inputJson.length, 0),
   });
 
-  async function write(
-    request: NewRequest,
-    at: (index: number) => string,
-    tx?: unknown,
-  ): Promise<Result<Ticket[]>> {
-    const written = await (tx === undefined ? commit(request) : writeWithin(deps.store, tx, request));
-    if (written.outcome !== 'accepted') return refusedByStore(written, at);
+  function write(request: NewRequest, tx?: unknown): Promise<Enqueued> {
+    return tx === undefined ? commit(request) : writeWithin(deps.store, tx, request);
+  }
+
+  function tell(written: Accepted, tx?: unknown): void {
     if (tx === undefined) deps.announce(written.moved); // what its caller may still undo is not told of
-    return ok(written.jobIds.map((jobId) => ({ jobId, status: 'queued' })));
   }
 
   return {
     async enqueue(caller, request, options = {}) {
-      const job = await check(deps, caller, request, '');
+      const checked = check(deps, caller, request, '');
+      const job = 'then' in checked ? await checked : checked;
       if (!job.ok) return job;
-      const idempotency = keyOf(options.idempotencyKey, request);
-      const tickets = await write({ jobs: [job.value], idempotency }, () => '', options.tx);
-      return tickets.ok ? ok(tickets.value[0] as Ticket) : tickets;
+      const { idempotencyKey, tx } = options;
+      const written = await write({ jobs: [job.value], idempotency: keyOf(idempotencyKey, request) }, tx);
+      if (written.outcome !== 'accepted') return refusedByStore(written, () => '');
+      tell(written, tx);
+      return ok(ticket(written.jobIds[0] as string));
     },
 
     async enqueueBatch(caller, requests, options = {}) {
       const at = (index: number) => `/jobs/${index}`;
       const checks = await Promise.all(
-        requests.map((request, index) => check(deps, caller, request, at(index))),
+        requests.map(async (request, index) => check(deps, caller, request, at(index))),
       );
       const wrong = checks.filter((result) => !result.ok);
       if (wrong.length > 0) return mergeRefusals(wrong);
       const jobs = checks.flatMap((result) => (result.ok ? result.value : []));
-      return write({ jobs, idempotency: keyOf(options.idempotencyKey, requests) }, at);
+      const written = await write({ jobs, idempotency: keyOf(options.idempotencyKey, requests) });
+      if (written.outcome !== 'accepted') return refusedByStore(written, at);
+      tell(written);
+      return ok(written.jobIds.map(ticket));
     },
   };
+}
+
+function ticket(jobId: string): Ticket {
+  return { jobId, status: 'queued' };
 }
 
 function writeWithin(store: JobStore, tx: unknown, request: NewRequest): Promise<Enqueued> {
@@ -91,10 +107,7 @@ function mergeRefusals(refusals: Refused[]): Refused {
   return { ...first, errors: refusals.flatMap((refusal) => refusal.errors).slice(0, 50) };
 }
 
-function refusedByStore(
-  written: Exclude<Enqueued, { outcome: 'accepted' }>,
-  at: (index: number) => string,
-): Refused {
+function refusedByStore(written: Exclude<Enqueued, Accepted>, at: (index: number) => string): Refused {
   if (written.outcome === 'idempotency_key_reused') {
     const detail = 'This Idempotency-Key was used for another request; use a new key for a new request.';
     return refused('idempotency_key_reused', detail);
@@ -111,74 +124,92 @@ function keyOf(key: string | undefined, request: JobRequest | JobRequest[]): New
   return { key, requestSha256: sha256(canonicalJson(value)) };
 }
 
-async function check(
+/** A request whose workflow is known. */
+interface Asked {
+  caller: Caller;
+  request: JobRequest;
+  workflow: KnownWorkflow;
+  /** Where the request stands in what was sent, as a JSON Pointer. */
+  root: string;
+}
+
+interface ValidInput {
+  text: string;
+  sha256: string;
+}
+
+/** Resolves at once, without a promise, where there is no file to look for and the workflow's schema does. */
+function check(
   deps: IntakeDeps,
   caller: Caller,
   request: JobRequest,
   root: string,
-): Promise<Result<NewJob>> {
-  const { tenant } = caller;
+): Result<NewJob> | Promise<Result<NewJob>> {
   const workflow = deps.workflows.find(request.workflow, request.version);
   if (workflow === null) return unknownWorkflow(deps.workflows, request, root);
-  const { priority = 0, labels = {}, inputRef = null, runAt = null } = request;
-  const issues = issuesOf(workflow, { ...request, priority, labels }, deps.settings, root);
+  const asked = { caller, request, workflow, root };
+  const issues = issuesOf(asked, deps.settings);
   if (issues.length > 0) return invalid(issues);
-  const tooMuch = tooMuchFor(caller, request, workflow, { cap: deps.settings.jobSpendingCap, root });
+  const tooMuch = tooMuchFor(asked, deps.settings.jobSpendingCap);
   if (tooMuch !== null) return tooMuch;
-  const input = await checkInput(workflow, request, deps.settings.maxInputBytes, root);
+  const input = checkInput(asked, deps.settings.maxInputBytes);
+  if (request.inputRef !== undefined || 'then' in input) return checkRest(deps, asked, input);
+  return input.ok ? ok(newJob(deps, asked, input.value, null)) : input;
+}
+
+async function checkRest(
+  deps: IntakeDeps,
+  asked: Asked,
+  checked: Result<ValidInput> | Promise<Result<ValidInput>>,
+): Promise<Result<NewJob>> {
+  const input = await checked;
   if (!input.ok) return input;
-  const upload = inputRef === null ? null : await deps.uploads.find({ tenant, ref: inputRef });
-  if (inputRef !== null && upload === null) return unknownInputRef(root);
-  const { lane, definition } = workflow;
-  return ok({
-    jobId: `job_${deps.newId()}`,
-    tenant,
+  const { inputRef: ref } = asked.request;
+  const upload = ref === undefined ? null : await deps.uploads.find({ tenant: asked.caller.tenant, ref });
+  if (ref !== undefined && upload === null) return unknownInputRef(asked.root);
+  return ok(newJob(deps, asked, input.value, upload));
+}
+
+function newJob(
+  { newId }: IntakeDeps,
+  { caller, request, workflow: { lane, definition } }: Asked,
+  input: ValidInput,
+  upload: Upload | null,
+): NewJob {
+  return {
+    jobId: `job_${newId()}`,
+    tenant: caller.tenant,
     workflow: lane.workflow,
     workflowVersion: lane.version,
     outputSchemaSha256: lane.outputSchemaSha256,
-    inputJson: input.value.text,
-    inputRef,
-    inputSha256: sha256Of(request, upload, input.value.sha256),
-    requestedLimits: request.limits ?? {},
-    workflowLimits: definition.limits ?? {},
-    spendingLimit: spendingLimitOf(request, workflow),
-    runAt,
-    priority,
-    labels,
-  });
+    inputJson: input.text,
+    inputRef: request.inputRef ?? null,
+    // A job that is given a file alone is known by the file's.
+    inputSha256: request.input === undefined && upload !== null ? upload.sha256 : input.sha256,
+    requestedLimits: request.limits ?? NO_LIMITS,
+    workflowLimits: definition.limits ?? NO_LIMITS,
+    spendingLimit: request.spendingLimit ?? ownSpendingLimit(definition),
+    runAt: request.runAt ?? null,
+    priority: request.priority ?? 0,
+    labels: request.labels ?? NO_LABELS,
+  };
 }
 
-function spendingLimitOf(
-  { spendingLimit }: Pick<JobRequest, 'spendingLimit'>,
-  { definition }: KnownWorkflow,
-): NanoUsd | null {
-  return spendingLimit ?? nanoOf(definition.spending?.perJobUsd);
+function ownSpendingLimit({ spending }: KnownWorkflow['definition']): NanoUsd | null {
+  return nanoOf(spending?.perJobUsd);
 }
 
-/** A job that is given a file alone is known by the file's. */
-function sha256Of({ input }: JobRequest, upload: { sha256: string } | null, ofInput: string): string {
-  return input === undefined && upload !== null ? upload.sha256 : ofInput;
+function tooMuchFor({ caller, request, workflow, root }: Asked, cap: NanoUsd | null): Refused | null {
+  if (request.spendingLimit === undefined) return null;
+  const present = ownSpendingLimit(workflow.definition);
+  return raiseRefusal(caller, request.spendingLimit, { present, cap, root });
 }
 
-function tooMuchFor(
-  caller: Caller,
-  request: JobRequest,
-  workflow: KnownWorkflow,
-  { cap, root }: { cap: NanoUsd | null; root: string },
-): Refused | null {
-  return raiseRefusal(caller, request.spendingLimit, { present: spendingLimitOf({}, workflow), cap, root });
-}
-
-function issuesOf(
-  workflow: KnownWorkflow,
-  request: JobRequest & { priority: number; labels: Record<string, string> },
-  { jobSpendingCap }: EngineSettings,
-  root: string,
-): ValidationIssue[] {
+function issuesOf({ workflow, request, root }: Asked, { jobSpendingCap }: EngineSettings): ValidationIssue[] {
   return [
     ...fileIssues(workflow, request, root),
-    ...labelIssues(request.labels, root),
-    ...priorityIssues(request.priority, root),
+    ...labelIssues(request.labels ?? NO_LABELS, root),
+    ...priorityIssues(request.priority ?? 0, root),
     ...spendingIssues(request.spendingLimit, jobSpendingCap, root),
   ];
 }
@@ -215,23 +246,25 @@ function fileIssues({ definition }: KnownWorkflow, request: JobRequest, root: st
   return [];
 }
 
-async function checkInput(workflow: KnownWorkflow, request: JobRequest, maxBytes: number, root: string) {
+/** Of what JSON makes of it, which is what will be read again: a property without a value is not in it. */
+function checkInput(
+  { workflow, request, root }: Asked,
+  maxBytes: number,
+): Result<ValidInput> | Promise<Result<ValidInput>> {
   const path = `${root}/input`;
   const issue = request.input === undefined ? null : jsonIssue(request.input);
   if (issue !== null) return invalid([{ path: `${path}${issue.path}`, message: issue.message }]);
   const text = JSON.stringify(request.input ?? null);
   const json = JSON.parse(text) as JsonValue;
-  const canonical = canonicalJson(json);
+  const canonical = canonicalJson(json, text);
   if (Buffer.byteLength(canonical) > maxBytes) {
     const message = `is larger than ${maxBytes} bytes; upload it as a file instead`;
     return refused('too_large', `The input ${message}.`, [{ path, message }]);
   }
-  const validated = await validate(
-    workflow.definition.input,
-    request.input === undefined ? undefined : json,
-    path,
-  );
-  return validated.issues === null ? ok({ text, sha256: sha256(canonical) }) : invalid(validated.issues);
+  const validated = validate(workflow.definition.input, request.input === undefined ? undefined : json, path);
+  const read = ({ issues }: Validated) =>
+    issues === null ? ok({ text, sha256: sha256(canonical) }) : invalid(issues);
+  return 'then' in validated ? validated.then(read) : read(validated);
 }
 
 function labelIssues(labels: Record<string, string>, root: string): ValidationIssue[] {

@@ -249,11 +249,21 @@ function jobVerbs({ engine }: Parts, caller: Caller, basePath: string) {
   });
   return {
     async enqueue(workflow: string | WorkflowDefinition, input?: unknown, options: EnqueueOptions = {}) {
-      const { idempotencyKey, tx, runAt, limits, ...rest } = options;
-      const named =
-        typeof workflow === 'string' ? { workflow } : { workflow: workflow.name, version: workflow.version };
-      const request = { ...named, input, ...rest, ...limitsOf(limits), runAt: runAt?.getTime() };
-      return ticketJson(unwrap(await engine.enqueue(caller, request, { idempotencyKey, tx })));
+      const isName = typeof workflow === 'string';
+      const { limits, spendingLimit } = limitsOf(options.limits);
+      // Named one by one: copying what is not there costs more than all of the rest.
+      const request = {
+        workflow: isName ? workflow : workflow.name,
+        version: isName ? undefined : workflow.version,
+        input,
+        inputRef: options.inputRef,
+        limits,
+        spendingLimit,
+        runAt: options.runAt?.getTime(),
+        priority: options.priority,
+        labels: options.labels,
+      };
+      return ticketJson(unwrap(await engine.enqueue(caller, request, options)));
     },
     status: async (jobId: string) => statusJson(unwrap(await engine.status(caller, jobId))),
     async wait(

@@ -134,39 +134,32 @@ export class Intake {
   ): Promise<number> {
     const taken = requests.flatMap(({ checked }) => checked);
     const jobs = taken.map(({ job }) => job);
-    const limits = taken.map(({ accepted: terms }) => terms.limits);
+    const { terms, places } = termsOf(taken);
     const lanes: number[] = [];
-    for (const job of jobs) lanes.push((await this.#laneOf(job)).lane);
+    for (const { job } of terms) lanes.push((await this.#laneOf(job)).lane);
     const [added] = await this.#sql.add.all(
       {
         now,
         channel: this.#context.connection.channel,
-        lanes: numbers(lanes),
         ids: names(jobs.map((job) => job.jobId)),
-        priorities: numbers(jobs.map((job) => job.priority)),
-        timeouts: numbers(limits.map((one) => one.timeoutMs)),
-        max_attempts: numbers(limits.map((one) => one.maxAttempts)),
-        deadlines_at: numbers(limits.map((one) => one.deadlineAt)),
-        deadlines: numbers(limits.map((one) => one.deadlineMs)),
-        runs_at: numbers(taken.map(({ accepted: terms }) => terms.runAt)),
         inputs: texts(jobs.map((job) => job.inputJson)),
-        input_refs: names(jobs.map((job) => job.inputRef ?? '')),
         inputs_sha256: names(jobs.map((job) => job.inputSha256)),
-        events: texts(taken.map(({ accepted: terms }) => toLines([terms.event]))),
-        spending_limits: numbers(jobs.map((job) => job.spendingLimit)),
+        terms: numbers(places),
+        lanes: numbers(lanes),
+        ...termColumns(terms),
         ...keyColumns(requests.map(({ request }) => request)),
         ...labelColumns(jobs),
       },
       on,
     );
     if (added === undefined) throw new Error('the database told no time');
-    const places = taken.map(({ job, accepted: terms }, index) => ({
+    const cameTo = terms.map(({ job, accepted: { runAt } }, index) => ({
       lane: lanes[index] ?? 0,
       rank: -job.priority,
-      place: terms.runAt + added.base,
+      place: runAt + added.base,
       job: Number.MAX_SAFE_INTEGER, // its number is not known here: the last of its place
     }));
-    this.#context.marks.cameIn(places);
+    this.#context.marks.cameIn(cameTo);
     return added.base;
   }
 
@@ -213,6 +206,58 @@ function accepted(checked: Checked[], base: number): Enqueued {
   };
 }
 
+/** What a job has in common with those behind it. */
+interface Terms extends Checked {
+  labels: string | null;
+}
+
+/** One for each run of jobs that are alike, which mostly is one for all, and for each job the place of its own there, from 1. */
+function termsOf(taken: readonly Checked[]) {
+  const terms: Terms[] = [];
+  const places = taken.map(({ job, accepted: given }) => {
+    const labels = Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels);
+    const own = { job, accepted: given, labels };
+    const last = terms.at(-1);
+    if (last === undefined || !areAlike(last, own)) terms.push(own);
+    return terms.length;
+  });
+  return { terms, places };
+}
+
+function areAlike(a: Terms, b: Terms): boolean {
+  return (
+    a.job.tenant === b.job.tenant &&
+    a.job.workflow === b.job.workflow &&
+    a.job.workflowVersion === b.job.workflowVersion &&
+    a.job.outputSchemaSha256 === b.job.outputSchemaSha256 &&
+    a.labels === b.labels &&
+    a.job.priority === b.job.priority &&
+    a.job.inputRef === b.job.inputRef &&
+    a.job.spendingLimit === b.job.spendingLimit &&
+    a.accepted.runAt === b.accepted.runAt &&
+    a.accepted.limits.timeoutMs === b.accepted.limits.timeoutMs &&
+    a.accepted.limits.maxAttempts === b.accepted.limits.maxAttempts &&
+    a.accepted.limits.deadlineAt === b.accepted.limits.deadlineAt &&
+    a.accepted.limits.deadlineMs === b.accepted.limits.deadlineMs
+  );
+}
+
+function termColumns(terms: readonly Terms[]) {
+  const limits = terms.map(({ accepted: given }) => given.limits);
+  return {
+    priorities: numbers(terms.map(({ job }) => job.priority)),
+    timeouts: numbers(limits.map((one) => one.timeoutMs)),
+    max_attempts: numbers(limits.map((one) => one.maxAttempts)),
+    deadlines_at: numbers(limits.map((one) => one.deadlineAt)),
+    deadlines: numbers(limits.map((one) => one.deadlineMs)),
+    runs_at: numbers(terms.map(({ accepted: given }) => given.runAt)),
+    input_refs: names(terms.map(({ job }) => job.inputRef ?? '')),
+    events: texts(terms.map(({ accepted: given }) => toLines([given.event]))),
+    labels: texts(terms.map(({ labels }) => labels)),
+    spending_limits: numbers(terms.map(({ job }) => job.spendingLimit)),
+  };
+}
+
 /** `key_firsts` and `key_lasts` say which of the jobs, from 1. */
 function keyColumns(requests: NewRequest[]) {
   let last = 0;
@@ -236,9 +281,7 @@ function labelColumns(jobs: NewJob[]) {
   const labels = jobs.flatMap(({ tenant, labels: own }, index) =>
     Object.entries(own).map(([name, value]) => ({ tenant, name, value, nth: index + 1 })),
   );
-  const own = jobs.map((job) => (Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels)));
   return {
-    labels: texts(own),
     label_tenants: names(labels.map(({ tenant }) => tenant)),
     label_names: texts(labels.map(({ name }) => quoted(name))),
     label_values: texts(labels.map(({ value }) => quoted(value))),

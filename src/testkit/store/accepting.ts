@@ -102,6 +102,30 @@ export const acceptingCases: Cases = {
     );
   },
 
+  'jobs that come together keep each what is its own, also where all else is alike': async (f) => {
+    const { createdAt } = await f.job(await f.enqueueOne());
+    const own = [
+      { workflow: 'another' },
+      { priority: 3 },
+      { inputRef: 'uploads/x' },
+      { labels: { order: '17' } },
+      { requestedLimits: { timeoutMs: 500 } },
+      { runAt: createdAt + 60_000 },
+    ];
+    const mixed = own.flatMap((one) => [one, one, {}]);
+    const ids = await f.enqueue(...mixed);
+    const jobs = await Promise.all(ids.map((id) => f.job(id)));
+    const told = jobs.map((job) => ({
+      ...(job.workflow === 'another' ? { workflow: 'another' } : {}),
+      ...(job.priority === 0 ? {} : { priority: job.priority }),
+      ...(job.inputRef === null ? {} : { inputRef: job.inputRef }),
+      ...(Object.keys(job.labels).length === 0 ? {} : { labels: job.labels }),
+      ...(job.limits.timeoutMs === 500 ? { requestedLimits: { timeoutMs: 500 } } : {}),
+      ...(job.runAt < createdAt + 60_000 ? {} : { runAt: job.runAt }),
+    }));
+    assert.deepEqual(told, mixed);
+  },
+
   'each job of a batch is told of as a move': async (f) => {
     const { jobIds, moved } = accepted(await f.keyed(null, {}, { runAt: null }));
     assert.deepEqual(

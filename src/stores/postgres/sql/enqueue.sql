@@ -15,6 +15,7 @@ SELECT one.now, k.tenant, k.name, k.request_sha256, ARRAY(
 FROM (SELECT claimcheck.now_ms() AS now OFFSET 0) one LEFT JOIN known k ON true;
 
 -- name: add
+-- What jobs have in common is given once, and each job has the place of its own there (`terms`).
 -- Where no `now` is given, the jobs were accepted as of 0: their instants are distances, and this statement's time is added.
 -- Workers are told where nothing that came in lately still waits in the lane: whoever works on it is awake then. (Not by NOT
 -- EXISTS, which would become a join with all that is ready.) They are told, too, of what is due before an idle worker looks
@@ -22,23 +23,25 @@ FROM (SELECT claimcheck.now_ms() AS now OFFSET 0) one LEFT JOIN known k ON true;
 -- every commit refused that tells of something: so from half on nothing is told.
 WITH moment AS MATERIALIZED (
   SELECT coalesce(:now::bigint, now) AS now, CASE WHEN :now::bigint IS NULL THEN now ELSE 0 END AS base,
-    ARRAY(SELECT nextval('claimcheck.job_numbers') FROM generate_subscripts(:lanes::integer[], 1)) AS numbers
+    ARRAY(SELECT nextval('claimcheck.job_numbers') FROM generate_subscripts(:terms::integer[], 1)) AS numbers
   FROM claimcheck.now_ms() AS now
+), given AS MATERIALIZED (
+  SELECT m.now, m.base, m.numbers, string_to_array(:input_refs, E'\x1e', '') AS input_refs,
+    string_to_array(:labels, E'\x1e', '') AS labels,
+    string_to_array(
+      CASE WHEN m.base = 0 THEN :events ELSE replace(:events, '"at":0,', concat('"at":', m.base, ',')) END, E'\x1e', ''
+    ) AS events
+  FROM moment m
 ), asked AS MATERIALIZED (
-  SELECT m.numbers[u.nth] AS number, u.id, u.lane, u.priority, u.timeout_ms, u.max_attempts, u.deadline_ms, u.spending_limit,
-    u.deadline_at + m.base AS deadline_at, u.run_at + m.base AS run_at,
-    u.input, u.input_ref, u.input_sha256, u.labels,
-    CASE WHEN m.base = 0 THEN u.events ELSE replace(u.events, '"at":0,', concat('"at":', m.base, ',')) END AS events
-  FROM moment m CROSS JOIN unnest(
-    string_to_array(:ids, E'\x1e', ''), :lanes::integer[], :priorities::integer[],
-    :timeouts::bigint[], :max_attempts::integer[], :deadlines_at::bigint[], :deadlines::bigint[], :runs_at::bigint[],
-    string_to_array(:inputs, E'\x1e', ''), string_to_array(:input_refs, E'\x1e', ''),
-    string_to_array(:inputs_sha256, E'\x1e', ''), string_to_array(:labels, E'\x1e', ''),
-    string_to_array(:events, E'\x1e', ''), :spending_limits::bigint[]
-  ) WITH ORDINALITY AS u(
-    id, lane, priority, timeout_ms, max_attempts, deadline_at, deadline_ms, run_at,
-    input, input_ref, input_sha256, labels, events, spending_limit, nth
-  )
+  SELECT g.numbers[u.nth] AS number, u.id, (:lanes::integer[])[u.term] AS lane, (:priorities::integer[])[u.term] AS priority,
+    (:timeouts::bigint[])[u.term] AS timeout_ms, (:max_attempts::integer[])[u.term] AS max_attempts,
+    (:deadlines::bigint[])[u.term] AS deadline_ms, (:spending_limits::bigint[])[u.term] AS spending_limit,
+    (:deadlines_at::bigint[])[u.term] + g.base AS deadline_at, (:runs_at::bigint[])[u.term] + g.base AS run_at,
+    u.input, g.input_refs[u.term] AS input_ref, u.input_sha256, g.labels[u.term] AS labels, g.events[u.term] AS events
+  FROM given g CROSS JOIN unnest(
+    string_to_array(:ids, E'\x1e', ''), string_to_array(:inputs, E'\x1e', ''),
+    string_to_array(:inputs_sha256, E'\x1e', ''), :terms::integer[]
+  ) WITH ORDINALITY AS u(id, input, input_sha256, term, nth)
 ), keys AS (
   INSERT INTO claimcheck.idempotency (tenant, name, request_sha256, jobs, open_at)
   SELECT k.tenant, k.name, k.request_sha256, m.numbers[k.first_nth : k.last_nth], m.now
