@@ -13,11 +13,12 @@ export type Answering = (c: Ctx) => Promise<Reply>;
 export function createAnswering(table: readonly Endpoint[], surface: Surface): Answering {
   const { log, clock } = surface;
   const nextId = requestIds();
-  const run = running(table, surface);
+  const outcome = running(table, surface);
   return async (c) => {
     const started = clock.monotonicMs();
     c.requestId = nextId();
-    const reply = await run(c);
+    const given = await outcome(c);
+    const reply = 'ok' in given ? respond(c, surface, given) : given;
     complete(reply.headers, c.requestId);
     const ms = Math.round(clock.monotonicMs() - started);
     const { requestId, method, route, caller } = c;
@@ -42,31 +43,27 @@ function requestIds(): () => string {
   };
 }
 
-function running(table: readonly Endpoint[], surface: Surface): Answering {
+function running(table: readonly Endpoint[], surface: Surface): (c: Ctx) => Promise<Reply | Problem> {
   const find = finding(table);
 
-  async function outcome(c: Ctx): Promise<Reply | Problem> {
-    const found = find(c);
-    if (found?.endpoint.scope === null) return run(c, found);
+  /** Puts down who asks. @returns whether that is known */
+  async function identify(c: Ctx): Promise<boolean> {
     const token = bearerToken(c.header('authorization'));
-    const caller = token === null ? null : await surface.engine.authenticate(token);
-    if (token === null || caller === null) return UNAUTHORIZED;
+    if (token === null) return false;
     c.token = token;
-    c.caller = caller;
-    return found === null ? noSuchAddress(table, c) : run(c, found);
-  }
-
-  function run(c: Ctx, { endpoint, params }: Found): Promise<Reply | Problem> {
-    c.route = endpoint.path;
-    return endpoint.run(c, params, surface);
+    c.caller = await surface.engine.authenticate(token);
+    return c.caller !== null;
   }
 
   return async (c) => {
     try {
-      const given = await outcome(c);
-      return 'ok' in given ? respond(c, surface, given) : given;
+      const found = find(c);
+      if (found?.endpoint.scope !== null && !(await identify(c))) return UNAUTHORIZED;
+      if (found === null) return noSuchAddress(table, c);
+      c.route = found.endpoint.path;
+      return await found.endpoint.run(c, found.params, surface);
     } catch (error) {
-      return respond(c, surface, failed(error, c, surface));
+      return failed(error, c, surface);
     }
   };
 }
@@ -81,24 +78,27 @@ function finding(table: readonly Endpoint[]): (c: Ctx) => Found | null {
   const all = table.map(routeOf);
   return (c) => {
     const method = c.method === 'HEAD' ? 'GET' : c.method;
-    for (const { endpoint, method: own, pattern } of all) {
+    for (const { endpoint, method: own, pattern, names } of all) {
       if (own !== method) continue;
       const match = pattern.exec(c.path);
       if (match === null) continue;
-      return { endpoint, params: paramsOf(match) };
+      return { endpoint, params: paramsOf(match, names) };
     }
     return null;
   };
 }
 
 function routeOf(endpoint: Endpoint) {
-  const text = endpoint.path.replaceAll('.', '\\.').replace(/:(\w+)/g, '(?<$1>[^/]+)');
-  return { endpoint, method: endpoint.method.toUpperCase(), pattern: new RegExp(`^${text}$`) };
+  const names = Array.from(endpoint.path.matchAll(/:(\w+)/g), ([, name = '']) => name);
+  const text = endpoint.path.replaceAll('.', '\\.').replace(/:\w+/g, '([^/]+)');
+  return { endpoint, method: endpoint.method.toUpperCase(), pattern: new RegExp(`^${text}$`), names };
 }
 
-function paramsOf({ groups }: RegExpExecArray): Params {
+function paramsOf(match: RegExpExecArray, names: readonly string[]): Params {
   const params: Record<string, string> = {};
-  for (const name in groups) params[name] = decoded(groups[name] ?? '');
+  names.forEach((name, index) => {
+    params[name] = decoded(match[index + 1] ?? '');
+  });
   return params;
 }
 
