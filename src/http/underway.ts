@@ -12,8 +12,11 @@ import { NO_ANSWER, refuse } from './socket-answers.ts';
 export class Underway {
   readonly #closing = new AbortController();
   readonly #server: Server;
-  /** The last answer that was begun on a socket, until it is over: what idle connections hold is copied at every collection. */
-  readonly #answers = new Map<Duplex, ServerResponse>();
+  /**
+   * The last answer that was begun on a socket, until it is over: what an idle connection holds is copied at every collection. (An
+   * answer that waits behind another one when its socket closes is never told so.)
+   */
+  readonly #answers = new WeakMap<Duplex, ServerResponse>();
   /** Answers that have been awaited for one half of the time that their sockets may stand still. */
   readonly #awaited = new WeakSet<ServerResponse>();
   #requests = 0;
