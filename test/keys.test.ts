@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import * as fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
@@ -55,6 +56,18 @@ it('a key with one character changed fails its check digits before anything is l
       },
     ),
   );
+});
+
+it('of two keys with one id that are looked up together, the one with the wrong secret opens nothing', async () => {
+  const { keys } = await openKeys();
+  const { key, view } = await keys.createKey(CALLER, 'ci');
+  const forged = `ck_${view.id}_${'0'.repeat(26)}`;
+  const digest = createHash('sha256').update(forged).digest().subarray(0, 6);
+  const check = Array.from(digest, (byte) => '0123456789abcdefghjkmnpqrstvwxyz'.charAt(byte % 32)).join('');
+  expect(parseKey(forged + check)).not.toBeNull();
+  const asked = [key, forged + check, key, forged + check].map((one) => keys.authenticate(one));
+  const opened = (await Promise.all(asked)).map((holder) => holder?.actor ?? null);
+  expect(opened).toEqual([`key:${view.id}`, null, `key:${view.id}`, null]);
 });
 
 it('a bootstrap key of any form opens as given, and nothing near it does', async () => {

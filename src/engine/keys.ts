@@ -5,7 +5,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Scope } from '../domain/scopes.ts';
 import type { ApiKey, KeyStore } from '../ports/key-store.ts';
-import type { EngineApi, KeyView } from './api.ts';
+import type { EngineApi, KeyHolder, KeyView } from './api.ts';
 import { groupCommit } from './group-commit.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'; // Crockford's base 32: none that is easily misread
@@ -18,38 +18,42 @@ const LOOK_KEYS = 1000;
 const ALL: readonly Scope[] = ['admin'];
 const ENOUGH_KEYS = 50;
 const KEPT_TOKENS = 1000;
+const NOBODY = Promise.resolve(null);
 
 type Keys = Pick<EngineApi, 'authenticate' | 'createKey' | 'listKeys' | 'revokeKey'>;
 
 export function createKeys(deps: { keys: KeyStore; bootstrapKey: string | null; tenant: string }): Keys {
   const bootstrapSha256 = deps.bootstrapKey === null ? null : sha256(deps.bootstrapKey);
-  const read = reading();
+  const bootstrap: Promise<KeyHolder> = Promise.resolve({
+    tenant: deps.tenant,
+    actor: 'key:bootstrap',
+    scopes: ALL,
+  });
+  const read = reading(bootstrapSha256);
+
+  async function holderOf(told: Told): Promise<KeyHolder | null> {
+    const key = await deps.keys.find({ id: told.id });
+    const same = isSame(told.secretSha256, key?.secretSha256 ?? '0'.repeat(64));
+    if (!same || key === null || key.revokedAt !== null) return null;
+    return { tenant: key.tenant, actor: `key:${key.id}`, scopes: key.scopes };
+  }
 
   /** Requests that come with the same key while it is looked up share the next look. */
   const find = groupCommit(
-    async (ids: string[]) => {
-      const different = [...new Set(ids)];
-      const looked = await Promise.all(
-        different.map(async (id): Promise<[string, ApiKey | null]> => [id, await deps.keys.find({ id })]),
-      );
-      const found = new Map(looked);
-      return ids.map((id) => found.get(id) ?? null);
+    async (asked: Told[]) => {
+      const different = [...new Set(asked)];
+      const looked = await Promise.all(different.map(holderOf));
+      const holders = new Map(different.map((told, index) => [told, looked[index] ?? null]));
+      return asked.map((told) => holders.get(told) ?? null);
     },
     { maxWeight: LOOK_KEYS, enough: ENOUGH_KEYS },
   );
 
   return {
-    async authenticate(token) {
-      const tokenSha256 = sha256(token);
-      if (bootstrapSha256 !== null && isSame(tokenSha256, bootstrapSha256)) {
-        return { tenant: deps.tenant, actor: 'key:bootstrap', scopes: ALL };
-      }
-      const told = read(token, tokenSha256);
-      if (told === null) return null;
-      const key = await find(told.id);
-      const same = isSame(told.secretSha256, key?.secretSha256 ?? '0'.repeat(64));
-      if (!same || key === null || key.revokedAt !== null) return null;
-      return { tenant: key.tenant, actor: `key:${key.id}`, scopes: key.scopes };
+    authenticate(token) {
+      const told = read(token);
+      if (told === null) return NOBODY;
+      return told === 'bootstrap' ? bootstrap : find(told);
     },
 
     async createKey({ tenant }, name, scopes = ALL) {
@@ -78,17 +82,25 @@ interface Told {
 }
 
 /**
- * What a token says: whose it is, and the digest of its secret. Those of the last tokens in good form are kept, by the tokens' own
- * digests, since working them out takes longer than the rest of a small request. Whether the key stands is asked each time.
+ * What a token says: whose it is, and the digest of its secret; or that it is the operator's. Those of the last tokens in good form are
+ * kept, by the tokens' own digests, since working them out takes longer than the rest of a small request. Whether the key stands
+ * is asked each time.
  */
-function reading(): (token: string, tokenSha256: string) => Told | null {
-  const kept = new Map<string, Told>();
-  return (token, tokenSha256) => {
+function reading(bootstrapSha256: string | null): (token: string) => Told | 'bootstrap' | null {
+  const kept = new Map<string, Told | 'bootstrap'>();
+
+  function readAnew(token: string, tokenSha256: string): Told | 'bootstrap' | null {
+    if (bootstrapSha256 !== null && isSame(tokenSha256, bootstrapSha256)) return 'bootstrap';
+    const parts = parseKey(token);
+    return parts === null ? null : { id: parts.id, secretSha256: sha256(parts.secret) };
+  }
+
+  return (token) => {
+    const tokenSha256 = sha256(token);
     const known = kept.get(tokenSha256);
     if (known !== undefined) return known;
-    const parts = parseKey(token);
-    if (parts === null) return null;
-    const told = { id: parts.id, secretSha256: sha256(parts.secret) };
+    const told = readAnew(token, tokenSha256);
+    if (told === null) return null;
     if (kept.size === KEPT_TOKENS) kept.clear();
     kept.set(tokenSha256, told);
     return told;

@@ -34,9 +34,8 @@ export function createReaders({ store, clock, wakeups }: ReaderDeps): Readers {
     enough: ENOUGH_JOBS,
   });
 
-  async function status({ tenant }: Caller, jobId: string): Promise<Result<StatusView>> {
-    const view = await look({ tenant, jobId });
-    return view === null ? noSuchJob(jobId) : ok(view);
+  function status({ tenant }: Caller, jobId: string): Promise<Result<StatusView>> {
+    return look({ tenant, jobId }).then((view) => (view === null ? noSuchJob(jobId) : ok(view)));
   }
 
   async function job({ tenant }: Caller, jobId: string): Promise<Result<Job>> {

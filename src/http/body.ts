@@ -21,12 +21,25 @@ export async function readJsonBody(c: Ctx, { limits, clock }: Surface): Promise<
   const refusal = wrongType(c.header('content-type')) ?? encoded(c);
   if (refusal !== null) return refusal;
   try {
-    const read = readJson(await wholeBody(c, { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, clock }));
+    refuseLength(c, limits.bodyBytes);
+    const whole = { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, clock };
+    const read = readJson(arrived(c, limits.bodyBytes) ?? (await wholeBody(c, whole)));
     return read.ok ? read : invalidRequest([read.issue]);
   } catch (error) {
     if (error instanceof BodyRefused) return error.problem;
     throw error;
   }
+}
+
+/**
+ * A small body mostly came together with its head: then there is nothing to wait for. Its end is not always known yet, but its length is.
+ */
+function arrived(c: Ctx, maxBytes: number): Uint8Array | null {
+  if (c.socket === null) return null;
+  const { incoming } = c.socket;
+  const bytes = incoming.readableLength;
+  const whole = incoming.complete || (bytes > 0 && bytes === Number(c.header('content-length')));
+  return whole && bytes <= maxBytes ? ((incoming.read() as Uint8Array | null) ?? NO_BYTES) : null;
 }
 
 interface WholeLimits {
@@ -36,14 +49,9 @@ interface WholeLimits {
 }
 
 async function wholeBody(c: Ctx, limits: WholeLimits): Promise<Uint8Array> {
-  refuseLength(c, limits.maxBytes);
   if (c.socket !== null) {
-    const { incoming, sendContinue } = c.socket;
-    // a small body mostly came together with its head: then there is nothing to wait for
-    if (incoming.complete && incoming.readableLength <= limits.maxBytes)
-      return (incoming.read() as Uint8Array | null) ?? NO_BYTES;
-    sendContinue?.();
-    return collected(incoming, limits);
+    c.socket.sendContinue?.();
+    return collected(c.socket.incoming, limits);
   }
   const parts: Uint8Array[] = [];
   for await (const chunk of bodyChunks(c, limits)) parts.push(chunk);

@@ -111,21 +111,20 @@ const status = endpoint({
     problems: ['invalid_request', 'not_found'],
   },
   async handle(asked, surface) {
-    const { c } = asked;
     const waitMs = (asked.query.wait ?? 0) * 1000;
     const view =
       waitMs === 0 ? await surface.engine.status(asked.caller, asked.id) : await held(asked, surface, waitMs);
-    if (!view.ok) return view;
-    const etag = statusTag(view.value.seq);
-    const headers = {
-      etag,
-      'cache-control': 'private, no-cache',
-      ...(isOver(view.value) ? {} : { 'retry-after': RETRY_AFTER_S }),
-    };
-    if (namesTag(c.header('if-none-match'), etag)) return { status: 304, headers, body: null };
-    return json(statusJson(view.value), 200, headers);
+    return view.ok ? statusReply(asked.c, view.value) : view;
   },
 });
+
+function statusReply(c: Ctx, view: StatusView): Reply {
+  const etag = statusTag(view.seq);
+  const headers: Reply['headers'] = { etag, 'cache-control': 'private, no-cache' };
+  if (!isOver(view)) headers['retry-after'] = RETRY_AFTER_S;
+  if (namesTag(c.header('if-none-match'), etag)) return { status: 304, headers, body: null };
+  return json(statusJson(view), 200, headers);
+}
 
 /** The status once it is not the one that the caller has: by If-None-Match, else the one at this moment. */
 async function held(

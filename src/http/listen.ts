@@ -78,7 +78,7 @@ export async function listen({ app, host, port, sockets }: ListenOptions): Promi
     underway.begin(incoming, outgoing);
     // who asks first is told to go on by whoever reads the body, after key and length were looked at
     const sendContinue = asksFirst ? () => outgoing.writeContinue() : null;
-    void answerOn(app, { incoming, outgoing, closing, sendContinue });
+    answerOn(app, { incoming, outgoing, closing, sendContinue });
   };
   server.on('request', (incoming, outgoing) => answer(incoming, outgoing, false));
   server.on('checkContinue', (incoming, outgoing) => answer(incoming, outgoing, true));
@@ -119,14 +119,16 @@ function refuseTheRest(server: Server, underway: Underway): void {
   server.on('checkExpectation', ({ socket }: IncomingMessage) => turnAway(socket, UNKNOWN_EXPECTATION));
 }
 
-async function answerOn(app: Pick<App, 'answer'>, on: OnSocket): Promise<void> {
+function answerOn(app: Pick<App, 'answer'>, on: OnSocket): void {
   const address = addressOf(on.incoming);
-  try {
-    send(address === null ? replyOf(NO_ADDRESS) : await app.answer(new SocketCtx(address, on)), on);
-  } catch {
-    if (on.outgoing.headersSent) on.outgoing.destroy();
-    else send(replyOf(DEFECT), on);
-  }
+  if (address === null) return send(replyOf(NO_ADDRESS), on);
+  app
+    .answer(new SocketCtx(address, on))
+    .then((reply) => send(reply, on))
+    .catch(() => {
+      if (on.outgoing.headersSent) on.outgoing.destroy();
+      else send(replyOf(DEFECT), on);
+    });
 }
 
 async function bind(server: Server, host: string, port: number): Promise<number> {

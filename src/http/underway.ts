@@ -12,10 +12,13 @@ import { NO_ANSWER, refuse } from './socket-answers.ts';
 export class Underway {
   readonly #closing = new AbortController();
   readonly #server: Server;
-  /** The last answer that was begun on a socket. */
+  /**
+   * The last answer that was begun on a socket, until it is over: what an idle connection holds is copied at every collection. (An
+   * answer that waits behind another one when its socket closes is never told so.)
+   */
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
-  /** Sockets whose answer has been awaited for one half of the time that they may stand still. */
-  readonly #awaited = new WeakSet<Socket>();
+  /** Answers that have been awaited for one half of the time that their sockets may stand still. */
+  readonly #awaited = new WeakSet<ServerResponse>();
   #requests = 0;
 
   constructor(server: Server) {
@@ -28,10 +31,11 @@ export class Underway {
 
   begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
     this.#requests += 1;
-    this.#answers.set(incoming.socket, outgoing);
-    this.#awaited.delete(incoming.socket);
+    const { socket } = incoming;
+    this.#answers.set(socket, outgoing);
     outgoing.on('close', () => {
       this.#requests -= 1;
+      if (this.#answers.get(socket) === outgoing) this.#answers.delete(socket);
       if (!incoming.complete) leaveUnread(incoming);
       if (this.closing.aborted) this.#closeIfDone();
     });
@@ -51,8 +55,8 @@ export class Underway {
   stoodStill(socket: Socket, halfMs: number): void {
     const answer = this.#answers.get(socket);
     if (answer === undefined || answer.writableFinished || socket.writableLength > 0) socket.destroy();
-    else if (!this.#awaited.has(socket)) {
-      this.#awaited.add(socket);
+    else if (!this.#awaited.has(answer)) {
+      this.#awaited.add(answer);
       socket.setTimeout(halfMs);
     } else if (answer.headersSent) socket.destroy();
     else refuse(socket, NO_ANSWER);

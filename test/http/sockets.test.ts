@@ -161,10 +161,16 @@ describe('a length', () => {
   });
 
   it('that is shorter than the body does not smuggle the rest in as a request', async () => {
-    const body = '{"workflow":"echo"}';
-    const heard = await say(`POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 10\r\n\r\n${body}`);
+    const heard = await say(`POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 10\r\n\r\n{"workflow":"echo"}`);
     expect(heard).toMatch(/^HTTP\/1\.1 400 /);
     expect(heard).not.toContain('HTTP/1.1 202');
+  });
+
+  it('ends a body: behind it is the next request, and what is not there yet is waited for', async () => {
+    const post = `POST /ai-jobs HTTP/1.1\r\n${HEAD}Content-Length: 19\r\n\r\n{"workflow":"echo"}`;
+    const rest = `${post.slice(-5)}GET / HTTP/1.0\r\n\r\n`;
+    const heard = await say(post + post.slice(0, -5), (to) => setTimeout(() => to.write(rest), 50));
+    expect(heard.match(/(?<=HTTP\/1\.1 )\d+/g)).toEqual(['202', '202', '401']);
   });
 
   it('told twice, or in two ways, is refused', async () => {
