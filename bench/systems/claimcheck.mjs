@@ -2,15 +2,15 @@
  * Ours: the package as it is published, through `openClaimcheck`, with its defaults but for one setting: `concurrency`
  * (docs/settings.md), since functions that end at once keep a hundred slots no longer than a claim takes.
  */
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
-import { Client } from 'pg';
 import { z } from 'zod';
 
 /** @import { OpenOptions, Run, System } from '../types.ts' */
 
+const PACKAGE = new URL('../../dist/index.js', import.meta.url);
 const { defineWorkflow, openClaimcheck } = /** @type {typeof import('../../src/index.ts')} */ (
-  await import(new URL('../../dist/index.js', import.meta.url).href)
+  await import(PACKAGE.href)
 );
 
 const IN_FLIGHT = 1000;
@@ -42,7 +42,7 @@ export async function open({ url, directory, inFlight = IN_FLIGHT, recovery = 'd
     },
   });
 
-  const look = url === null ? lookAtFile(directory) : await lookAtServer(url);
+  const look = url === null ? await lookAtFile(directory) : await lookAtServer(url);
   return {
     enqueue: (input) => claimcheck.enqueue(workflow, input),
     // Callers of the same moment share a commit.
@@ -59,8 +59,14 @@ export async function open({ url, directory, inFlight = IN_FLIGHT, recovery = 'd
   };
 }
 
-/** Whether the queue is empty is asked beside it, as of the peers that do not say. @param {string} url */
+/**
+ * Whether the queue is empty is asked beside it, as of the peers that do not say; by the driver that the package has loaded
+ * already: the bench's own `pg` would be a second one in the process.
+ *
+ * @param {string} url
+ */
 async function lookAtServer(url) {
+  const { Client } = /** @type {typeof import('pg')} */ (createRequire(PACKAGE)('pg'));
   const client = new Client({ connectionString: url });
   await client.connect();
   const sql = anyOf(TABLES.map((table) => `claimcheck.${table}`));
@@ -71,7 +77,8 @@ async function lookAtServer(url) {
 }
 
 /** @param {string} directory */
-function lookAtFile(directory) {
+async function lookAtFile(directory) {
+  const { DatabaseSync } = await import('@photostructure/sqlite');
   const db = new DatabaseSync(join(directory, 'claimcheck.db'));
   const look = db.prepare(anyOf(TABLES));
   return {
