@@ -15,7 +15,7 @@ import { DEFAULT_TENANT } from '../engine/engine.ts';
 import { DEFAULT_SETTINGS } from '../engine/settings.ts';
 import type { EngineSettings } from '../engine/settings.ts';
 import type { WorkflowDefinition } from '../engine/workflow.ts';
-import { createApp } from '../http/app.ts';
+import type { App, AppOptions } from '../http/app.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LanguageModel } from '../ports/models.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
@@ -29,7 +29,7 @@ import type { Parts } from './open.ts';
 import { pricesOf } from './prices.ts';
 import type { ModelPrice } from './prices.ts';
 import { SETTINGS, allowedOf } from './setting-table.ts';
-import { createTelemetry } from './telemetry.ts';
+import { SILENT } from './silent.ts';
 
 export interface ClaimcheckOptions {
   /** Holds the files, and the embedded store; made where it is missing. `.claimcheck` by default. */
@@ -173,13 +173,13 @@ const DEFAULT_SCHEMA = 'claimcheck';
 
 /** Opens the store in `databaseUrl`, or else the embedded one in `dataDir`. Several processes may have the same one open. */
 export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimcheck> {
-  const telemetry = createTelemetry({ level: options.logLevel ?? 'silent', process: 'app' });
   refuseInIsolation();
   checkOptions(options, OPTIONS);
   const { bootstrapKey, settings, clock, random, databaseUrl, schema = DEFAULT_SCHEMA } = options;
   if (bootstrapKey !== undefined && !isKeyText(bootstrapKey, SETTINGS.bootstrapKey.minLength)) {
     throw new TypeError(`openClaimcheck: \`bootstrapKey\` needs ${allowedOf(SETTINGS.bootstrapKey)}`);
   }
+  const telemetry = await telemetryOf(options);
   const dataDir = options.dataDir ?? DEFAULT_DATA_DIR;
   const database = databaseUrl === undefined ? null : { url: databaseUrl, schema };
   const makeIsolation = await isolationOf(options, telemetry);
@@ -201,12 +201,27 @@ export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimc
   parts.sweeper.start();
   const basePath = options.basePath ?? '';
   const limits = { uploadBytes: parts.settings.maxUploadBytes };
-  const app = createApp({ engine: parts.engine, log: telemetry.log, basePath, limits });
   const caller = { tenant: DEFAULT_TENANT, actor: options.actor ?? `local:${userInfo().username}` };
   return {
     ...jobVerbs(parts, caller, basePath),
     ...workerVerbs(parts),
-    fetch: async (request) => app.fetch(request),
+    fetch: fetchOf({ engine: parts.engine, log: telemetry.log, basePath, limits }),
+  };
+}
+
+/** The logger is loaded where there is something to be logged. */
+async function telemetryOf({ logLevel: level = 'silent' }: ClaimcheckOptions): Promise<Telemetry> {
+  if (level === 'silent') return SILENT;
+  const { createTelemetry } = await import('./telemetry.ts');
+  return createTelemetry({ level, process: 'app' });
+}
+
+/** HTTP is loaded by the first request: a process that only works, or hands in, does without it. */
+function fetchOf(options: AppOptions): Claimcheck['fetch'] {
+  let app: Promise<App> | null = null;
+  return async (request) => {
+    app ??= import('../http/app.ts').then(({ createApp }) => createApp(options));
+    return (await app).fetch(request);
   };
 }
 

@@ -33,7 +33,6 @@ import type { LanguageModel } from '../ports/models.ts';
 import type { Store } from '../ports/store.ts';
 import type { Log, Telemetry } from '../ports/telemetry.ts';
 import type { Wakeups } from '../ports/wakeups.ts';
-import { openSqliteStore } from '../stores/sqlite/store.ts';
 import { hostId, workerName } from './host.ts';
 import type { MakeIsolation } from './isolation.ts';
 
@@ -221,10 +220,11 @@ async function openStore(
   { clock, settings, wakeups }: { clock: Clock; settings: EngineSettings; wakeups: Wakeups },
 ): Promise<Store> {
   const rules = { backoff: settings.backoff, caps: settings.caps };
+  // Each is loaded where it is used: nobody needs both drivers.
   if (database === null) {
+    const { openSqliteStore } = await import('../stores/sqlite/store.ts');
     return openSqliteStore({ path: join(dataDir, 'claimcheck.db'), rules, now: () => clock.now() });
   }
-  // Loaded where it is used: the embedded store does without the driver.
   const { openPostgresStore } = await import('../stores/postgres/store.ts');
   return openPostgresStore({ ...database, rules, onHint: (hint) => wakeups.emit(hint) });
 }
