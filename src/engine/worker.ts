@@ -24,6 +24,7 @@ import type { Pause } from './pause.ts';
 import { createReconciler } from './reconcile.ts';
 import type { Reconciler } from './reconcile.ts';
 import { createProgress } from './progress.ts';
+import { createTimeLimits } from './time-limits.ts';
 import { createSession } from './session.ts';
 import type { Session } from './session.ts';
 import { createSettler } from './settle.ts';
@@ -190,6 +191,7 @@ function assemble(
     jobs: store,
     log,
     settle,
+    timeLimits: createTimeLimits(clock),
     partials: createPartials(deps),
     onHeld: () => void held.refresh(),
     holder: slots,
