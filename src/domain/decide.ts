@@ -17,6 +17,7 @@ import type {
   ArtifactRef,
   Decision,
   ErrorEntry,
+  EventType,
   Evidence,
   JobEvent,
   Limits,
@@ -95,15 +96,15 @@ export type Suspicion = 0 | 1 | 2;
 export interface Move {
   from: Status;
   to: Status;
-  events: JobEvent[];
+  events: readonly JobEvent[];
   attempt: number;
   used: number;
   replays: number;
   /** When it may be claimed; set exactly when `to` is queued. */
   due: number | null;
-  errors: ErrorEntry[];
+  errors: readonly ErrorEntry[];
   artifact: ArtifactRef | null;
-  artifacts: NamedArtifact[];
+  artifacts: readonly NamedArtifact[];
   /** The decision as it stands after the move. */
   decision: Decision | null;
   limits: Limits;
@@ -136,32 +137,13 @@ export interface Rules {
 export const DISOWNED = 'given back by a worker that did not run it';
 
 export function decide(known: Known, command: Command, now: number, rules: Rules): Decided {
-  switch (command.type) {
-    case 'claim':
-      return claim(known, command.worker, now);
-    case 'complete':
-      return whileRunning(known, () => complete(known, command.artifact, command.artifacts, now));
-    case 'fail':
-      return whileRunning(known, () => fail(known, command.failure, command.jitter, now, rules.backoff));
-    case 'release':
-      return whileRunning(known, () => release(known, 'released by a worker that shut down', now));
-    case 'disown':
-      return whileRunning(known, () => release(known, DISOWNED, now));
-    case 'hold':
-      return whileRunning(known, () => hold(known, command.delayMs, command.reason, now));
-    case 'lose':
-      return whileRunning(known, () => lose(known, now));
-    case 'overdue':
-      return whileRunning(known, () =>
-        fail(known, overdueFailure(known, now), command.jitter, now, rules.backoff),
-      );
-    case 'expire':
-      return expire(known, now);
-    case 'cancel':
-      return cancel(known, command.actor, command.reason, now);
-    case 'replay':
-      return replay(known, command, now, rules.caps);
-  }
+  if (command.type === 'claim') return claim(known, command.worker, now);
+  if (command.type === 'expire') return expire(known, now);
+  if (command.type === 'cancel') return cancel(known, command.actor, command.reason, now);
+  if (command.type === 'replay') return replay(known, command, now, rules.caps);
+  return known.status === 'running'
+    ? { move: end(known, command, now, rules.backoff) }
+    : refuse('lease_lost');
 }
 
 // --- waiting ---------------------------------------------------------------------------------------
@@ -185,8 +167,25 @@ function expire(known: Known, now: number): Decided {
 
 // --- running ---------------------------------------------------------------------------------------
 
-function whileRunning(known: Known, outcome: () => Move): Decided {
-  return known.status === 'running' ? { move: outcome() } : refuse('lease_lost');
+type EndCommand = Exclude<Command, { type: 'claim' | 'expire' | 'cancel' | 'replay' }>;
+
+function end(known: Known, command: EndCommand, now: number, backoff: Backoff): Move {
+  switch (command.type) {
+    case 'complete':
+      return complete(known, command.artifact, command.artifacts, now);
+    case 'fail':
+      return fail(known, command.failure, command.jitter, now, backoff);
+    case 'release':
+      return release(known, 'released by a worker that shut down', now);
+    case 'disown':
+      return release(known, DISOWNED, now);
+    case 'hold':
+      return hold(known, command.delayMs, command.reason, now);
+    case 'lose':
+      return lose(known, now);
+    case 'overdue':
+      return fail(known, overdueFailure(known, now), command.jitter, now, backoff);
+  }
 }
 
 function complete(known: Known, artifact: ArtifactRef, artifacts: NamedArtifact[], now: number): Move {
@@ -194,7 +193,7 @@ function complete(known: Known, artifact: ArtifactRef, artifacts: NamedArtifact[
   move.to = 'completed';
   move.artifact = artifact;
   move.artifacts = artifacts;
-  move.events = [stamped(known, now, { type: 'completed', to: 'completed' })];
+  move.events = [stamped(known, now, 'completed', 'completed')];
   return move;
 }
 
@@ -222,7 +221,7 @@ function requeue(known: Known, failure: Failure, now: number, due: number): Move
     due,
     suspicion: lost ? suspicionOf(known) : 0,
     errors: [errorEntry(known, failure, now)],
-    events: [stamped(known, now, { type, to: 'queued', code: failure.code, ...(due > now ? { due } : {}) })],
+    events: [stamped(known, now, type, 'queued', { code: failure.code, ...(due > now ? { due } : {}) })],
   };
 }
 
@@ -237,7 +236,7 @@ function release(known: Known, reason: string, now: number): Move {
     to: 'queued',
     used: known.used - 1,
     due: now,
-    events: [stamped(known, now, { type: 'queued', to: 'queued', reason })],
+    events: [stamped(known, now, 'queued', 'queued', { reason })],
   };
 }
 
@@ -251,7 +250,7 @@ function hold(known: Known, delayMs: number, reason: string, now: number): Move 
     to: 'queued',
     used: known.used - 1,
     due,
-    events: [stamped(known, now, { type: 'queued', to: 'queued', due, reason })],
+    events: [stamped(known, now, 'queued', 'queued', { due, reason })],
   };
 }
 
@@ -269,7 +268,7 @@ function overdueFailure(known: Known, now: number): Failure {
 function cancel(known: Known, actor: string, reason: string, now: number): Decided {
   if (known.status === 'completed' || known.status === 'dead_letter') return refuse('already_ended');
   const dead = die(known, { code: 'cancelled', elapsedMs: elapsed(known, now) }, now);
-  const asked = stamped(known, now, { type: 'cancel_requested', to: known.status, actor, reason });
+  const asked = stamped(known, now, 'cancel_requested', known.status, { actor, reason });
   const events = [asked, ...dead.events.map((event) => ({ ...event, actor, reason }))];
   return { move: { ...dead, events } };
 }
@@ -283,13 +282,11 @@ function replay(known: Known, command: ReplayCommand, now: number, caps: LimitPo
   if (renewed.limits === null) return { refusal: { refused: 'invalid', issues: renewed.issues } };
   const { actor, reason } = command;
   const spendingLimit = command.limits?.spendingLimit;
-  const events = [
-    stamped(known, now, { type: 'queued', to: 'queued', actor, reason, ...replayDetail(command) }),
-  ];
+  const events = [stamped(known, now, 'queued', 'queued', { actor, reason, ...replayDetail(command) })];
   if (renewed.limits.deadlineAt !== known.limits.deadlineAt) {
     const detail = { deadline_at: new Date(renewed.limits.deadlineAt).toISOString() };
     events.push({
-      ...stamped(known, now, { type: 'deadline_extended', to: 'queued', actor, detail }),
+      ...stamped(known, now, 'deadline_extended', 'queued', { actor, detail }),
       from: 'queued',
     });
   }
@@ -348,7 +345,7 @@ function die(known: Known, failure: Failure, now: number, instead?: ErrorCode): 
     to: 'dead_letter',
     errors: [errorEntry(known, failure, now, instead)],
     decision: { decisionId: decisionId(known), open: true, code },
-    events: [stamped(known, now, { type: 'dead_letter', to: 'dead_letter', code })],
+    events: [stamped(known, now, 'dead_letter', 'dead_letter', { code })],
   };
 }
 
@@ -373,6 +370,8 @@ function errorEntry(known: Known, failure: Failure, now: number, instead?: Error
   };
 }
 
+const NONE: readonly never[] = [];
+
 function unchanged(known: Known): Move {
   return {
     from: known.status,
@@ -384,18 +383,22 @@ function unchanged(known: Known): Move {
     decision: known.decision,
     due: null,
     suspicion: null,
-    errors: [],
+    errors: NONE,
     artifact: null,
-    artifacts: [],
-    events: [],
+    artifacts: NONE,
+    events: NONE,
   };
 }
 
-function stamped(known: Known, now: number, what: Omit<JobEvent, 'from' | 'at' | 'attempt'>): JobEvent {
-  const { type, to } = what;
-  const event: JobEvent = { type, from: known.status, to, at: now, attempt: known.attempt };
-  if (known.running !== null) event.worker = known.running.worker;
-  return Object.assign(event, what);
+type EventDetails = Omit<JobEvent, 'type' | 'from' | 'to' | 'at' | 'attempt' | 'worker'>;
+
+function stamped(known: Known, at: number, type: EventType, to: Status, details?: EventDetails): JobEvent {
+  const { status: from, attempt, running } = known;
+  const event: JobEvent =
+    running === null
+      ? { type, from, to, at, attempt }
+      : { type, from, to, at, attempt, worker: running.worker };
+  return details === undefined ? event : { ...event, ...details };
 }
 
 function elapsed(known: Known, now: number): number {

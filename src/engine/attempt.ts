@@ -29,8 +29,9 @@ import type { Partials } from './partials.ts';
 import { runIsolated } from './run-isolated.ts';
 import { runWorkflow } from './run-workflow.ts';
 import type { Ran, RunDeps } from './run-workflow.ts';
-import type { Settle } from './settle.ts';
+import type { Settle, Settling } from './settle.ts';
 import type { EngineSettings } from './settings.ts';
+import type { Limited, TimeLimits } from './time-limits.ts';
 
 export interface AttemptDeps extends Pick<RunDeps, 'uploads'> {
   /** Where calls to models are written. */
@@ -50,6 +51,7 @@ export interface AttemptDeps extends Pick<RunDeps, 'uploads'> {
   progress: (job: ClaimedJob, fraction: number, note: string | null) => void;
   /** Writes the end of the attempt, however long that takes. */
   settle: Settle;
+  timeLimits: TimeLimits;
   holder: AttemptHolder;
   reached?: Reached | undefined;
 }
@@ -83,14 +85,15 @@ export function startAttempt(
  * What few functions ask for (a signal, a log of the attempt's own) is made when it is asked for, and what is known at once
  * goes on at once: functions that end soon come by the thousand, and each promise is one to be made and waited for.
  */
-class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
+class RunningAttempt implements Attempt, Limited, Settling, RunDeps, OutcomeDeps {
   readonly job: ClaimedJob;
   readonly keeper: Keeper;
   readonly #workflow: KnownWorkflow;
   readonly #deps: AttemptDeps;
-  readonly #limit: { ms: number; cause: 'timeout' | 'deadline_exceeded' };
   readonly #startedMs: number;
-  readonly #timer: () => void;
+  /** The earlier of the attempt's timeout and the job's deadline. */
+  readonly #limitMs: number;
+  readonly #limitIs: 'timeout' | 'deadline_exceeded';
   #graceTimer: (() => void) | null = null;
   /** Ends the process that the function runs in, where it has one of its own. */
   #endProcess: (() => void) | null = null;
@@ -104,14 +107,17 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   /** What the function ended with, while its calls are waited for. */
   #ended: { result: Ran; elapsedMs: number } | null = null;
   #over = false;
+  #isHeld = false;
 
   constructor(workflow: KnownWorkflow, job: ClaimedJob, now: number, deps: AttemptDeps) {
     this.job = job;
     this.#workflow = workflow;
     this.#deps = deps;
-    this.#limit = limitOf(job, now);
     this.#startedMs = deps.clock.monotonicMs();
-    this.#timer = deps.clock.after(this.#limit.ms, () => this.end(this.#limit.cause));
+    const deadlineMs = job.limits.deadlineAt - now;
+    this.#limitMs = Math.min(job.limits.timeoutMs, deadlineMs);
+    this.#limitIs = deadlineMs <= job.limits.timeoutMs ? 'deadline_exceeded' : 'timeout';
+    deps.timeLimits.add(this);
     this.keeper = createKeeper(deps.blobs, job, deps.settings);
     deps.reached?.('attempt.starting');
     const isolation = workflow.definition.isolation === 'process' ? deps.isolation : null;
@@ -120,6 +126,14 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
         ? runWorkflow(workflow, job, this)
         : runIsolated(isolation, job, this, this.#givenUp());
     void ran.then((result) => this.#returned(result));
+  }
+
+  get overAtMs(): number {
+    return this.#startedMs + this.#limitMs;
+  }
+
+  timeIsUp(): void {
+    this.end(this.#limitIs);
   }
 
   get uploads() {
@@ -214,6 +228,7 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   #returned(result: Ran): void {
     const { holder } = this.#deps;
     holder.hasReturned(this);
+    this.job.input = null; // nobody reads it any more, and what waits to be written waits by the thousand
     const calls = this.#calls;
     if (calls === null || this.#over || !calls.isBusy()) return this.#conclude(result);
     void this.#callsEnded(calls, result).then(() => this.#conclude(result));
@@ -226,13 +241,13 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   async #callsEnded(calls: ModelDesk, result: Ran): Promise<void> {
     const elapsedMs = this.#elapsedMs();
     this.#ended = { result, elapsedMs };
-    const ms = result.thrown === undefined ? this.#deps.settings.graceMs : this.#limit.ms - elapsedMs;
+    const ms = result.thrown === undefined ? this.#deps.settings.graceMs : this.#limitMs - elapsedMs;
     let stop = () => {};
     const waitedEnough = new Promise<void>((resolve) => {
       stop = this.#deps.clock.after(Math.max(0, ms), resolve);
       this.signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    this.#timer(); // the function is over: what is waited for here is not its time
+    this.#deps.timeLimits.remove(this); // the function is over: what is waited for here is not its time
     const isApart = this.#endProcess !== null; // its process is no longer there to answer
     await Promise.race([isApart ? null : calls.answersCame(), waitedEnough]);
     stop();
@@ -241,23 +256,30 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
 
   #conclude(result: Ran | null): void {
     if (this.#over) return;
-    const { holder } = this.#deps;
-    this.#written(result).then(
-      () => holder.hasConcluded(this),
-      (error: unknown) => holder.isUnsettled(this, error),
-    );
-  }
-
-  /** Resolves when the end is in the record. */
-  #written(result: Ran | null): Promise<void> {
     try {
       const outcome = this.#outcome(result);
-      return outcome instanceof Promise
-        ? this.#kept(outcome).then((one) => this.#settle(one))
-        : this.#settle(outcome);
+      if (outcome instanceof Promise) void this.#settleOnce(outcome);
+      else this.#settle(outcome);
     } catch (error) {
-      return Promise.reject(error);
+      this.isUnsettled(error);
     }
+  }
+
+  async #settleOnce(outcome: Promise<Outcome>): Promise<void> {
+    try {
+      this.#settle(await this.#kept(outcome));
+    } catch (error) {
+      this.isUnsettled(error);
+    }
+  }
+
+  isSettled(): void {
+    if (this.#isHeld) this.#deps.onHeld();
+    this.#deps.holder.hasConcluded(this);
+  }
+
+  isUnsettled(error: unknown): void {
+    this.#deps.holder.isUnsettled(this, error);
   }
 
   /** Null where the record has moved on; mostly known at once. */
@@ -265,19 +287,19 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
     this.#deps.reached?.('attempt.returned');
     // a function that blocked the event loop past its limit returns before the timer could fire
     const elapsedMs = this.#ended?.elapsedMs ?? this.#elapsedMs();
-    if (elapsedMs >= this.#limit.ms) this.end(this.#limit.cause);
+    if (elapsedMs >= this.#limitMs) this.timeIsUp();
     this.#over = true;
-    this.#timer();
+    this.#deps.timeLimits.remove(this);
     this.#graceTimer?.();
     if (this.#calls !== null) this.#deps.partials.end(this.job);
     return outcomeFor(this.job, { result, cause: this.#cause, elapsedMs }, this);
   }
 
-  #settle(outcome: Outcome | null): Promise<void> {
-    if (outcome === null) return Promise.resolve();
+  #settle(outcome: Outcome | null): void {
+    if (outcome === null) return this.isSettled();
     this.#deps.reached?.('attempt.kept');
-    const settled = this.#deps.settle(this.job, outcome, blobsOf(outcome, this.keeper.inline));
-    return outcome.type === 'hold' ? settled.then(() => this.#deps.onHeld()) : settled;
+    this.#isHeld = outcome.type === 'hold';
+    this.#deps.settle(this, outcome, blobsOf(outcome, this.keeper.inline));
   }
 
   /** An artifact that finds no room is given up where the attempt is ended meanwhile. */
@@ -294,17 +316,6 @@ class RunningAttempt implements Attempt, RunDeps, OutcomeDeps {
   #elapsedMs(): number {
     return Math.round(this.#deps.clock.monotonicMs() - this.#startedMs);
   }
-}
-
-/** The earlier of the attempt's timeout and the job's deadline. */
-function limitOf(
-  { limits }: ClaimedJob,
-  now: number,
-): { ms: number; cause: 'timeout' | 'deadline_exceeded' } {
-  const deadlineMs = limits.deadlineAt - now;
-  return deadlineMs <= limits.timeoutMs
-    ? { ms: deadlineMs, cause: 'deadline_exceeded' }
-    : { ms: limits.timeoutMs, cause: 'timeout' };
 }
 
 /** Null where the record has moved on without this attempt. */
@@ -339,6 +350,6 @@ function responsesOf({ callsMade }: OutcomeDeps): Pick<Failure, 'evidence'> {
 }
 
 /** An attempt that failed leaves its evidence; what it saved for a success belongs to nobody. */
-function blobsOf(outcome: Outcome, inline: InlineBlob[]): InlineBlob[] {
+function blobsOf(outcome: Outcome, inline: readonly InlineBlob[]): readonly InlineBlob[] {
   return outcome.type === 'complete' ? inline : inline.filter((blob) => blob.uri.startsWith('evidence/'));
 }

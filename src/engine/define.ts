@@ -173,9 +173,11 @@ export function workflowTable(definitions: readonly WorkflowDefinition[]): Workf
   return {
     lanes: lanesOf(all.filter(({ definition }) => definition.isolation !== 'process')),
     isolatedLanes: lanesOf(all.filter(({ definition }) => definition.isolation === 'process')),
-    find: (name, version) =>
-      known.get(name)?.find((workflow) => version === undefined || workflow.definition.version === version) ??
-      null,
+    find(name, version) {
+      for (const workflow of known.get(name) ?? [])
+        if (version === undefined || workflow.definition.version === version) return workflow;
+      return null;
+    },
     names: () => [...known.keys()],
     versions: (name) => (known.get(name) ?? []).map(({ definition }) => definition.version),
     all: () => all,

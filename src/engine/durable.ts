@@ -28,7 +28,7 @@ export interface Keeper {
     patience?: Patience,
   ): Promise<ArtifactRef>;
   /** What has to be written with the settlement. */
-  readonly inline: InlineBlob[];
+  readonly inline: readonly InlineBlob[];
 }
 
 type Kind = 'artifacts' | 'evidence';
@@ -41,11 +41,13 @@ export function createKeeper(
   return new AttemptKeeper(blobs, job, settings);
 }
 
+const NONE: readonly InlineBlob[] = [];
+
 class AttemptKeeper implements Keeper {
   readonly #blobs: BlobStore;
   readonly #job: Pick<ClaimedJob, 'jobId' | 'token'>;
   readonly #settings: Pick<EngineSettings, 'inlineBytes' | 'maxOutputBytes'>;
-  inline: InlineBlob[] = [];
+  inline: readonly InlineBlob[] = NONE;
 
   constructor(
     blobs: BlobStore,
@@ -61,9 +63,7 @@ class AttemptKeeper implements Keeper {
     if (body.byteLength > this.#settings.inlineBytes) return null;
     const uri = this.#uriOf(kind, name);
     const blob = { uri, bytes: body, mediaType };
-    if (this.inline.length === 0)
-      this.inline = [blob]; // mostly the only one: an array that grows keeps room for sixteen
-    else this.inline.push(blob);
+    this.inline = this.inline === NONE ? [blob] : [...this.inline, blob]; // mostly the only one
     return { uri, sha256: sha256(body), bytes: body.byteLength, mediaType };
   }
 

@@ -24,7 +24,7 @@ export interface OutcomeDeps {
   patience: Patience;
 }
 
-const OUTPUT = ['artifacts', 'output.json'] as const;
+const OUTPUT_NAME = 'output.json';
 const OUTPUT_TYPE = 'application/json';
 
 /**
@@ -36,7 +36,7 @@ export function outcomeOf(ran: Ran, elapsedMs: number, deps: OutcomeDeps): Outco
     const pausedMs = deps.callsMade?.pausedMs(ran.thrown.rule) ?? null;
     return pausedMs === null ? failed(ran.thrown, elapsedMs, deps) : held(pausedMs, deps);
   }
-  const artifact = deps.keeper.keepInline(...OUTPUT, ran.output, OUTPUT_TYPE);
+  const artifact = deps.keeper.keepInline('artifacts', OUTPUT_NAME, ran.output, OUTPUT_TYPE);
   return artifact === null
     ? largeOutcome(ran, elapsedMs, deps)
     : { type: 'complete', artifact, artifacts: ran.artifacts };
@@ -48,7 +48,7 @@ async function largeOutcome(
   deps: OutcomeDeps,
 ): Promise<Outcome> {
   try {
-    const artifact = await deps.keeper.keep(...OUTPUT, output, OUTPUT_TYPE, deps.patience);
+    const artifact = await deps.keeper.keep('artifacts', OUTPUT_NAME, output, OUTPUT_TYPE, deps.patience);
     return { type: 'complete', artifact, artifacts };
   } catch (error) {
     if (error === deps.patience.signal.reason) throw error; // nothing else, or the attempt would not be settled

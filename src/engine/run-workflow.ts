@@ -76,20 +76,12 @@ async function afterCalls(workflow: KnownWorkflow, job: ClaimedJob, kept: Kept, 
 }
 
 async function runOnce(workflow: KnownWorkflow, job: ClaimedJob, kept: Kept): Promise<Ran> {
-  const { deps } = kept;
   let ran: Ran;
   try {
-    const { definition } = workflow;
-    const checked = checkedInput(definition, job);
-    const input: unknown = checked instanceof Promise ? await checked : checked;
-    const file = job.inputRef === null ? null : await openFile(deps, job.tenant, job.inputRef);
-    const context = new Context(input, file, job, kept);
-    const returned = await definition.run(context as Context & RunContext<unknown>);
-    refuseUnlessJson(returned, returned);
-    const validated = validate(definition.output, returned);
-    const result = validated instanceof Promise ? await validated : validated;
-    const output = encodeOutput(result, returned, deps.maxOutputBytes);
-    ran = { output, artifacts: kept.artifacts === null ? [] : await kept.artifacts.all() };
+    const context = contextOf(workflow, job, kept);
+    const returned = await workflow.definition.run(context instanceof Promise ? await context : context);
+    const result = resultOf(workflow, returned, kept);
+    ran = result instanceof Promise ? await result : result;
   } catch (error) {
     const thrown = classify(error);
     // a stack of our own explains nothing that the issues do not
@@ -98,7 +90,44 @@ async function runOnce(workflow: KnownWorkflow, job: ClaimedJob, kept: Kept): Pr
   return kept.models === null ? ran : afterCalls(workflow, job, kept, ran);
 }
 
+/** What the function gets; at once where nothing has to be waited for. @throws InvalidInputError */
+function contextOf(
+  { definition }: KnownWorkflow,
+  job: ClaimedJob,
+  kept: Kept,
+): AnyContext | Promise<AnyContext> {
+  const input = checkedInput(definition, job);
+  return input instanceof Promise || job.inputRef !== null
+    ? contextWithFile(input, job, kept)
+    : (new Context(input, null, job, kept) as AnyContext);
+}
+
+async function contextWithFile(input: unknown, job: ClaimedJob, kept: Kept): Promise<AnyContext> {
+  const checked: unknown = await input;
+  const file = job.inputRef === null ? null : await openFile(kept.deps, job.tenant, job.inputRef);
+  return new Context(checked, file, job, kept) as AnyContext;
+}
+
+/** What the function returned, checked, with all that it kept. @throws RefusedOutputError, OutputTooLargeError */
+function resultOf({ definition }: KnownWorkflow, returned: unknown, kept: Kept): Ran | Promise<Ran> {
+  refuseUnlessJson(returned, returned);
+  const validated = validate(definition.output, returned);
+  if (validated instanceof Promise || kept.artifacts !== null) return lateResult(validated, returned, kept);
+  return { output: encodeOutput(validated, returned, kept.deps.maxOutputBytes), artifacts: [] };
+}
+
+async function lateResult(
+  validated: Validated | Promise<Validated>,
+  returned: unknown,
+  kept: Kept,
+): Promise<Ran> {
+  const output = encodeOutput(await validated, returned, kept.deps.maxOutputBytes);
+  return { output, artifacts: kept.artifacts === null ? [] : await kept.artifacts.all() };
+}
+
 const KEPT = Symbol('kept');
+
+type AnyContext = Context & RunContext<unknown>;
 
 /**
  * What few functions use and is dear to make is made when it is read. All are properties of the context's own, so that a copy
@@ -164,11 +193,16 @@ class RefusedOutputError extends MalformedOutputError {}
 function checkedInput({ input: schema }: WorkflowDefinition, { input }: ClaimedJob): unknown {
   // an absent input is stored as null: a schema may mean either
   const validated = validate(schema, input ?? undefined);
-  const orNull = (result: Validated) =>
-    result.issues !== null && input === null ? validate(schema, null) : result;
-  if (validated instanceof Promise) return validated.then(orNull).then(validInput);
-  const settled = orNull(validated);
-  return settled instanceof Promise ? settled.then(validInput) : validInput(settled);
+  if (input === null) return inputOrNull(schema, validated);
+  return validated instanceof Promise ? validated.then(validInput) : validInput(validated);
+}
+
+async function inputOrNull(
+  schema: WorkflowDefinition['input'],
+  undefinedIs: Validated | Promise<Validated>,
+): Promise<unknown> {
+  const validated = await undefinedIs;
+  return validInput(validated.issues === null ? validated : await validate(schema, null));
 }
 
 function validInput(validated: Validated): unknown {
@@ -200,7 +234,7 @@ function encodeOutput(validated: Validated, raw: unknown, maxBytes: number): Uin
     const { issues } = validated;
     throw new RefusedOutputError("The output does not match the workflow's schema.", { raw, issues });
   }
-  refuseUnlessJson(validated.value, raw);
+  if (validated.value !== raw) refuseUnlessJson(validated.value, raw); // what was returned is known to be JSON
   return encodeJson(validated.value, maxBytes);
 }
 

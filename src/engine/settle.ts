@@ -18,7 +18,15 @@ export interface SettlerDeps {
   killed: AbortSignal;
 }
 
-export type Settle = (job: ClaimedJob, outcome: Outcome, blobs: InlineBlob[]) => Promise<void>;
+/** Whoever has an end written hears of it by one of two calls. */
+export interface Settling {
+  job: ClaimedJob;
+  /** The record says so, or has moved on. */
+  isSettled(): void;
+  isUnsettled(error: unknown): void;
+}
+
+export type Settle = (one: Settling, outcome: Outcome, blobs: readonly InlineBlob[]) => void;
 
 const BATCH = 500;
 
@@ -54,12 +62,20 @@ export function createSettler({ store, clock, log, announce, killed }: SettlerDe
     }
   }
 
-  return (job, command, blobs) => {
-    if (killed.aborted) return Promise.resolve();
+  return (one, command, blobs) => {
+    const { job } = one;
+    if (killed.aborted) return one.isSettled();
     const settlement = { jobId: job.jobId, token: job.token, command, blobs };
-    return write(settlement).then(
-      (settled) => told(job, settled),
-      (error: unknown) => again(job, settlement, error),
+    write(settlement).then(
+      (settled) => {
+        told(job, settled);
+        one.isSettled();
+      },
+      (error: unknown) =>
+        again(job, settlement, error).then(
+          () => one.isSettled(),
+          (fault: unknown) => one.isUnsettled(fault),
+        ),
     );
   };
 }

@@ -23,6 +23,7 @@ import { createPartials } from './partials.ts';
 import { createPause } from './pause.ts';
 import { createReconciler } from './reconcile.ts';
 import { createProgress } from './progress.ts';
+import { createTimeLimits } from './time-limits.ts';
 import { createSession } from './session.ts';
 import type { Session } from './session.ts';
 import { createSettler } from './settle.ts';
@@ -164,6 +165,7 @@ function assemble(
     jobs: store,
     log,
     settle,
+    timeLimits: createTimeLimits(clock),
     partials: createPartials(deps),
     onHeld: () => void held.refresh(),
     holder: slots,

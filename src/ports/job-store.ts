@@ -81,7 +81,7 @@ export interface Settlement {
   token: number;
   command: Extract<Command, { type: 'complete' | 'fail' | 'release' | 'hold' }>;
   /** Small artifacts and evidence, written in the same transaction. */
-  blobs: InlineBlob[];
+  blobs: readonly InlineBlob[];
 }
 
 export type Settled = { moved: Moved; refused?: never } | { moved?: never; refused: 'lease_lost' };

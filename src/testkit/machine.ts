@@ -99,7 +99,7 @@ function apply(machine: Machine, move: Move, now: number): void {
     errors: [...job.errors, ...move.errors],
     events: [...job.events, ...move.events],
     artifact: move.artifact,
-    artifacts: move.artifacts,
+    artifacts: [...move.artifacts],
     decision: move.decision,
     updatedAt: now,
     startedAt: job.startedAt ?? (move.to === 'running' ? now : null),

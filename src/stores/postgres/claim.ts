@@ -11,7 +11,7 @@
  */
 import { decide } from '../../domain/decide.ts';
 import type { JobStore, Lane } from '../../ports/job-store.ts';
-import { allowance, byTenant, claimedJob, heldRow, readyOf } from '../shared/claims.ts';
+import { allowance, byTenant, claimedJob, readyOf } from '../shared/claims.ts';
 import type { Allowance, ReadyLane, ReadyRow } from '../shared/claims.ts';
 import type { LaneRow } from '../shared/lanes.ts';
 import { movedOf } from '../shared/moves.ts';
@@ -48,13 +48,23 @@ interface WaitingLane extends LaneRow {
   waiting: number;
 }
 
-interface Found extends ReadyRow, Moment {
-  lane: number;
-  /** Null where the job is past its deadline. */
-  token: number | null;
-}
+/** A job as `take` gives it: not named by its columns, since so many come. The token is null where the job is past its deadline. */
+type Taken = [
+  ...[now: number, alive: boolean, lane: number, priority: number, place: number, number: number, id: string],
+  ...[attempt: number, used: number, replays: number, timeout_ms: number, max_attempts: number],
+  ...[deadline_at: number, deadline_ms: number, decision: string | null, event_count: number],
+  ...[input: string, input_ref: string | null, labels: string | null, token: number | null],
+];
 
-type TakenRow = Found | (Moment & { number: null });
+/** Where there is no job, a row still says when that was, and whether the session lives. */
+type TakenRow = Taken | [now: number, alive: boolean, lane: null];
+
+const TAKEN =
+  'now,alive,lane,priority,place,number,id,attempt,used,replays,timeout_ms,max_attempts,' +
+  'deadline_at,deadline_ms,decision,event_count,input,input_ref,labels,token';
+
+/** A job that was read, and what it is held as while it is leased. */
+type Found = ReadyRow & SeenRow;
 
 interface Share extends ReadyLane {
   waiting: number;
@@ -84,7 +94,7 @@ class Claims {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#sql = prepared<{ look: LookRow; take: TakenRow; promote: never; waiting: SeenRow }>(
+    this.#sql = prepared<{ look: LookRow; take: never; promote: never; waiting: SeenRow }>(
       context.connection,
       'claim',
     );
@@ -205,7 +215,7 @@ class Claims {
   /** @returns `more` where another round may bring more; `nothing` where there was nothing at all */
   async #take(params: ClaimParams, shares: Share[], claim: Underway): Promise<'more' | 'enough' | 'nothing'> {
     if (shares.length === 0) return 'nothing';
-    const rows = await this.#sql.take.all({
+    const rows = await this.#sql.take.lists<TakenRow>(TAKEN, {
       session: params.session,
       worker: params.worker,
       serial: params.serial,
@@ -217,15 +227,13 @@ class Claims {
     });
     const [any] = rows;
     if (any === undefined) throw new Error('a claim found no answer');
-    claim.now = any.now;
-    claim.lost = !any.alive;
-    const found = rows.filter((row) => row.number !== null);
+    const [now, alive] = any;
+    claim.now = now;
+    claim.lost = !alive;
+    const found = rows.filter((row) => row[2] !== null).map((row) => foundOf(row, params));
     const late = found.filter((row) => row.token === null);
-    this.#add(
-      found.filter((row) => row.token !== null),
-      params,
-      claim,
-    );
+    const leased = late.length === 0 ? found : found.filter((row) => row.token !== null);
+    this.#add(leased, params.worker, claim);
     const buried = await this.#bury(late);
     claim.moved.push(...buried);
     claim.dropped += late.length;
@@ -238,7 +246,7 @@ class Claims {
   }
 
   /** What the statement leased is what the domain would have: anything else is a defect of the statement. */
-  #add(leased: Found[], { session, worker }: ClaimParams, { jobs, moved, now }: Claimed): void {
+  #add(leased: Found[], worker: string, { jobs, moved, now }: Claimed): void {
     const { held, lanes, rules } = this.#context;
     for (const row of leased) {
       const token = row.token ?? 0;
@@ -247,17 +255,24 @@ class Claims {
       const lane = lanes.get(row.lane);
       moved.push(movedOf(row, lane, move, null));
       jobs.push(claimedJob(row, lane, move, token));
-      held.add(token, heldRow(row, lane.lane, { token, session, worker, now }));
+      row.input = ''; // is its attempt's, and not needed to settle it
+      held.add(token, row);
     }
     this.#mark(leased);
   }
 
   /** They came lane by lane, in the order of the claim. */
   #mark(leased: readonly Found[]): void {
-    for (const [index, { lane, priority, place, number: job }] of leased.entries()) {
-      if (leased[index + 1]?.lane !== lane)
-        this.#context.marks.claimed({ lane, rank: -priority, place, job });
+    let last: Found | null = null;
+    for (const row of leased) {
+      if (last !== null && last.lane !== row.lane) this.#markAt(last);
+      last = row;
     }
+    if (last !== null) this.#markAt(last);
+  }
+
+  #markAt({ lane, priority, place, number: job }: Found): void {
+    this.#context.marks.claimed({ lane, rank: -priority, place, job });
   }
 
   async #bury(late: Found[]) {
@@ -265,6 +280,19 @@ class Claims {
     const rows = await this.#sql.waiting.all({ jobs: numbers(late.map(({ number }) => number)) });
     return this.#context.moves.force(rows, () => ({ type: 'expire' }), { revoke: false });
   }
+}
+
+function foundOf(taken: Taken, { session, worker }: ClaimParams): Found {
+  // biome-ignore format: as `TAKEN` has them
+  const [
+    now, , lane, priority, place, number, id, attempt, used, replays, timeout_ms, max_attempts,
+    deadline_at, deadline_ms, decision, event_count, input, input_ref, labels, token,
+  ] = taken;
+  // biome-ignore format: no more than their names
+  return {
+    number, id, lane, status: 'queued', priority, place, attempt, used, replays, timeout_ms, max_attempts, deadline_at, deadline_ms,
+    decision, event_count, token, session, worker, since: now, now, input, input_ref, labels,
+  };
 }
 
 function shareOf({ lane, tenant, suspicion, waiting, rank, place, job }: WaitingLane): Share {

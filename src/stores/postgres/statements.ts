@@ -21,6 +21,11 @@ export interface Prepared {
 interface Statement<Row> {
   /** `on`: a transaction of somebody else's, instead of the store's own connections. */
   all(params: Params, on?: Executor): Promise<Row[]>;
+  /**
+   * As `all`, where so many rows come that names cost something: each as its values.
+   * @param columns their names in order, as the statement has to give them
+   */
+  lists<Values extends SqlValue[]>(columns: string, params: Params): Promise<Values[]>;
   get(params: Params): Promise<Row | undefined>;
   /** Runs it, and says how many rows it changed or gave. */
   count(params: Params): Promise<number>;
@@ -61,6 +66,12 @@ function statement<Row>(
       const { rows, fields } = await connection.run(query, values(params), on);
       toRow ??= rowNamer<Row>(fields.map((field) => field.name));
       return rows.map(toRow);
+    },
+    async lists<Values extends SqlValue[]>(columns: string, params: Params) {
+      const { rows, fields } = await connection.run(query, values(params));
+      const given = fields.map((field) => field.name).join(',');
+      if (given !== columns) throw new Error(`${name} gives ${given}, where ${columns} was expected`);
+      return rows as Values[];
     },
     async get(params) {
       return (await this.all(params))[0];

@@ -1,5 +1,6 @@
 /** What a store derives from a move of the domain before it writes it. */
 import type { Move } from '../../domain/decide.ts';
+import type { JobEvent } from '../../domain/record.ts';
 import type { Moved } from '../../ports/job-store.ts';
 import type { LaneRow } from './lanes.ts';
 import { runningEvent, toLines } from './rows.ts';
@@ -7,11 +8,19 @@ import type { KnownRow } from './rows.ts';
 
 /** Writes what a move adds to the history: at its attempt's end, the `running` event becomes a line of it as well. */
 export class History {
-  /** What was claimed together mostly began at one time. */
+  /** What was claimed together mostly began at one time, and what completes together has one history. */
   #last = { since: 0, attempt: 0, worker: '', line: '' };
+  #completed = { at: 0, running: '', lines: '' };
 
   lines(row: KnownRow, move: Move): string {
-    return this.#running(row) + toLines(move.events);
+    const running = this.#running(row);
+    const [event] = move.events;
+    if (event?.type !== 'completed' || running === '') return running + toLines(move.events);
+    const last = this.#completed;
+    // nothing but its time is in a completion that the line of its beginning does not hold
+    if (last.at !== event.at || last.running !== running)
+      this.#completed = { at: event.at, running, lines: running + toLines(move.events) };
+    return this.#completed.lines;
   }
 
   /** How many lines these are. */
@@ -47,8 +56,8 @@ export function movedOf(
   move: Move,
   revokedSession: string | null,
 ): Moved {
-  const event = move.events.find(({ from, to }) => from !== to);
-  if (event === undefined) throw new Error(`a move of ${row.id} moves nothing`);
+  const event = movingEvent(move);
+  if (event === null) throw new Error(`a move of ${row.id} moves nothing`);
   return {
     jobId: row.id,
     tenant: lane.tenant,
@@ -61,6 +70,11 @@ export function movedOf(
     revokedSession,
     due: move.due,
   };
+}
+
+function movingEvent({ events }: Move): JobEvent | null {
+  for (const event of events) if (event.from !== event.to) return event;
+  return null;
 }
 
 /** What a status shows of a death. */
