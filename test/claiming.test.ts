@@ -94,9 +94,8 @@ it('a worker asks for the next batch before the attempts of the last begin, and 
   const { asked, goOn, begun, ended, most } = await open(120, 300);
   await expect.poll(begun).toBe(120);
   expect(asked).toEqual([
-    { limit: 50, begun: 0, brought: 50 },
-    { limit: 50, begun: 0, brought: 50 },
-    { limit: 20, begun: 50, brought: 20 },
+    { limit: 60, begun: 0, brought: 60 },
+    { limit: 60, begun: 0, brought: 60 },
   ]);
   goOn.open();
   await expect.poll(ended).toBe(300);

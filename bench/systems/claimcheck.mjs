@@ -13,13 +13,16 @@ const { defineWorkflow, openClaimcheck } = /** @type {typeof import('../../src/i
   await import(PACKAGE.href)
 );
 
-const IN_FLIGHT = 1000;
+/** On a server one batch is claimed while another runs and a third is settled; a file has one writer at a time. */
+const IN_FLIGHT = { server: 1500, file: 1000 };
 const SHORTEST_LEASE_MS = 500;
 /** Every job that has not ended is in one of these. */
 const TABLES = ['ready', 'scheduled', 'leases'];
 
 /** @param {OpenOptions} options @returns {Promise<System>} */
-export async function open({ url, directory, inFlight = IN_FLIGHT, recovery = 'default' }) {
+export async function open(options) {
+  const { url, directory, recovery = 'default' } = options;
+  const { inFlight = url === null ? IN_FLIGHT.file : IN_FLIGHT.server } = options;
   /** @type {Run} */
   let run = () => null;
   const workflow = defineWorkflow({

@@ -156,7 +156,7 @@ function freeSlots({ settings }: ClaimDeps, { slots }: ClaimParts): number {
 
 /** The first of many jobs do not wait until the last is claimed, and while some run others are claimed and others settled. */
 function batchOf(concurrency: number): number {
-  return Math.min(MOST_JOBS, Math.max(FEW_JOBS, Math.ceil(concurrency / 4)));
+  return Math.min(MOST_JOBS, Math.max(FEW_JOBS, Math.ceil(concurrency / 2)));
 }
 
 /** @returns what is to begin: nothing where the worker stalled meanwhile, and others may have the jobs by now */

@@ -29,9 +29,11 @@ export interface Settling {
 export type Settle = (one: Settling, outcome: Outcome, blobs: readonly InlineBlob[]) => void;
 
 const BATCH = 500;
+/** While a server syncs one, it can work on the next. */
+const COMMITS = 2;
 
 export function createSettler({ store, clock, log, announce, killed }: SettlerDeps): Settle {
-  const write = groupCommit(commit, { maxWeight: BATCH });
+  const write = groupCommit(commit, { maxWeight: BATCH, inFlight: COMMITS });
 
   async function commit(settlements: Settlement[]): Promise<Settled[]> {
     const settled = await store.settle(settlements);
