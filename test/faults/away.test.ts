@@ -107,6 +107,7 @@ it('connections that died without a word are given up before the lease is, and r
 const LARGE = 100_000;
 
 it('a database that is restored from a backup under workers that live on: what ended since runs again, what it never knew changes nothing', async () => {
+  const leaseMs = 3000; // nobody is to be late for it, however busy the machine is
   const gates = new Map(['given back', 'all through', 'lost'].map((input) => [input, gate()]));
   const endings: string[] = [];
   let attempts = 0;
@@ -119,9 +120,9 @@ it('a database that is restored from a backup under workers that live on: what e
   };
   const all = ['test', 'second', 'late', 'newer'].map(named);
   const [one, two, api] = await Promise.all([
-    open(),
-    open({ workflows: [named('second')] }),
-    open({ workflows: all }),
+    open({ leaseMs }),
+    open({ leaseMs, workflows: [named('second')] }),
+    open({ leaseMs, workflows: all }),
   ]);
   api.parts.sweeper.start();
   const ask = (input: string, workflow: string) => api.accepted(input, { max_attempts: 1 }, workflow);
@@ -155,7 +156,7 @@ it('a database that is restored from a backup under workers that live on: what e
   await restore();
   await expect.poll(async () => (await api.ask('GET', `/ai-jobs/${gone}`)).status).toBe(404);
   // what the number of a lane stood for is not remembered: it is another's now
-  const fresh = await open({ workflows: all });
+  const fresh = await open({ leaseMs, workflows: all });
   const newer = await fresh.accepted('newer', {}, 'newer');
   const late = await ask('late', 'late');
   api.startWorker();
