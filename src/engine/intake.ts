@@ -64,11 +64,10 @@ export function createIntake(deps: IntakeDeps): Pick<EngineApi, 'enqueue' | 'enq
   }
 
   return {
-    async enqueue(caller, request, options = {}) {
+    async enqueue(caller, request, { idempotencyKey, tx } = {}) {
       const checked = check(deps, caller, request, '');
       const job = 'then' in checked ? await checked : checked;
       if (!job.ok) return job;
-      const { idempotencyKey, tx } = options;
       const written = await write({ jobs: [job.value], idempotency: keyOf(idempotencyKey, request) }, tx);
       if (written.outcome !== 'accepted') return refusedByStore(written, () => '');
       tell(written, tx);

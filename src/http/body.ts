@@ -39,7 +39,10 @@ function arrived(c: Ctx, maxBytes: number): Uint8Array | null {
   const { incoming } = c.socket;
   const bytes = incoming.readableLength;
   const whole = incoming.complete || (bytes > 0 && bytes === Number(c.header('content-length')));
-  return whole && bytes <= maxBytes ? ((incoming.read() as Uint8Array | null) ?? NO_BYTES) : null;
+  if (!whole || bytes > maxBytes) return null;
+  const body = (incoming.read() as Uint8Array | null) ?? NO_BYTES;
+  if (!incoming.complete) incoming.resume(); // towards its end, or Node would hold the request until the next one
+  return body;
 }
 
 interface WholeLimits {

@@ -210,7 +210,8 @@ export async function openClaimcheck(options: ClaimcheckOptions): Promise<Claimc
 }
 
 /** The logger is loaded where there is something to be logged. */
-async function telemetryOf({ logLevel: level = 'silent' }: ClaimcheckOptions): Promise<Telemetry> {
+async function telemetryOf({ logLevel }: ClaimcheckOptions): Promise<Telemetry> {
+  const level = logLevel ?? 'silent';
   if (level === 'silent') return SILENT;
   const { createTelemetry } = await import('./telemetry.ts');
   return createTelemetry({ level, process: 'app' });
@@ -219,8 +220,12 @@ async function telemetryOf({ logLevel: level = 'silent' }: ClaimcheckOptions): P
 /** HTTP is loaded by the first request: a process that only works, or hands in, does without it. */
 function fetchOf(options: AppOptions): Claimcheck['fetch'] {
   let app: Promise<App> | null = null;
+  const load = () => import('../http/app.ts').then(({ createApp }) => createApp(options));
   return async (request) => {
-    app ??= import('../http/app.ts').then(({ createApp }) => createApp(options));
+    app ??= load().catch((error: unknown) => {
+      app = null; // the next request tries again
+      throw error;
+    });
     return (await app).fetch(request);
   };
 }
