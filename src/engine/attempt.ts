@@ -334,7 +334,10 @@ function outcomeFor(
       return { type: 'release' };
     case 'timeout':
     case 'deadline_exceeded': {
-      const limit = cause === 'timeout' ? { limitMs: job.limits.timeoutMs } : {};
+      const { timeoutMs } = job.limits;
+      // the timer may be a part of a millisecond early
+      const limit =
+        cause === 'timeout' ? { limitMs: timeoutMs, elapsedMs: Math.max(elapsedMs, timeoutMs) } : {};
       const failure = { code: cause, elapsedMs, ...limit, ...responsesOf(deps) };
       return { type: 'fail', failure, jitter: deps.random() };
     }

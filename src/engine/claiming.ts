@@ -98,6 +98,7 @@ interface Claimant {
 
 interface Asked {
   limit: number;
+  askedMs: number;
   answer: Promise<Pick<Claimed, 'jobs' | 'now'>>;
 }
 
@@ -115,14 +116,15 @@ async function claimFrom(
 ): Promise<'emptied' | 'full' | 'cut'> {
   let asked = ask(deps, parts, claimant);
   while (asked !== null) {
-    const { limit, answer } = asked;
+    const { limit, askedMs, answer } = asked;
     const { jobs, now } = await answer;
     const suspects = jobs.some(({ suspicion }) => suspicion > 0);
     const isFilled = jobs.length === limit;
     const goesOn =
       isFilled && !suspects && parts.lanes.length === 1 && !stopping.aborted && !parts.reconciler.isInDoubt();
     asked = goesOn ? ask(deps, parts, claimant, jobs.length) : null;
-    for (const job of jobs) parts.begin(job, now);
+    // others may have begun since: what is left until a deadline is not what was left then
+    for (const job of jobs) parts.begin(job, Math.floor(now + deps.clock.monotonicMs() - askedMs));
     if (!isFilled) return suspects ? 'cut' : 'emptied';
     if (!goesOn) return 'cut';
   }
@@ -132,7 +134,9 @@ async function claimFrom(
 /** @param beside how many have been claimed and not begun yet */
 function ask(deps: ClaimDeps, parts: ClaimParts, claimant: Claimant, beside = 0): Asked | null {
   const params = paramsOf(deps, parts, claimant, beside);
-  return params === null ? null : { limit: params.limit, answer: claim(deps, parts, params) };
+  if (params === null) return null;
+  const askedMs = deps.clock.monotonicMs();
+  return { limit: params.limit, askedMs, answer: claim(deps, parts, params, askedMs) };
 }
 
 /** Null where there is no room. */
@@ -160,9 +164,13 @@ function batchOf(concurrency: number): number {
 }
 
 /** @returns what is to begin: nothing where the worker stalled meanwhile, and others may have the jobs by now */
-async function claim(deps: ClaimDeps, parts: ClaimParts, params: ClaimParams): Asked['answer'] {
+async function claim(
+  deps: ClaimDeps,
+  parts: ClaimParts,
+  params: ClaimParams,
+  askedMs: number,
+): Asked['answer'] {
   const { store, clock, settings } = deps;
-  const askedMs = clock.monotonicMs();
   const claimed = await store.claim(params);
   const jobs = received(deps, parts, params, claimed);
   const isOld = clock.monotonicMs() - askedMs > settings.leaseMs;

@@ -234,7 +234,8 @@ function encodeOutput(validated: Validated, raw: unknown, maxBytes: number): Uin
     const { issues } = validated;
     throw new RefusedOutputError("The output does not match the workflow's schema.", { raw, issues });
   }
-  if (validated.value !== raw) refuseUnlessJson(validated.value, raw); // what was returned is known to be JSON
+  // what was returned is known to be JSON, but a schema may have put other things into it
+  if (validated.value !== raw || typeof raw === 'object') refuseUnlessJson(validated.value, raw);
   return encodeJson(validated.value, maxBytes);
 }
 

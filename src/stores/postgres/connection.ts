@@ -20,7 +20,7 @@ import { asStoreError, isContended, isUnanswered, leavesConnectionUsable } from 
 import type { Prepared, SqlValue } from './statements.ts';
 
 /** One for each group commit, some for readers: what a process has in flight shares transactions. */
-const POOL_SIZE = 6;
+const POOL_SIZE = 7;
 const CONNECT_MS = 5000;
 const STATEMENT_MS = 10_000;
 /** The server gives up first, so that the reason is its own. */

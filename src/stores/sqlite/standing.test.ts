@@ -64,11 +64,25 @@ test('the claim of a session that was reaped hears so, and leaves the job', asyn
   expect(await f.statusOf(jobId)).toBe('queued');
 });
 
-test('where the transaction is undone the claim was never made, and waits for the next', async () => {
+test('a claim that has a fault of its own takes no enqueue along, and still waits', async () => {
   const standing = standBy();
   const file = /^sqlite (.*)$/.exec(f.store.description)?.[1] ?? '';
   const other = new DatabaseSync(file);
-  other.exec("CREATE TRIGGER full BEFORE INSERT ON leases BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  other.exec("CREATE TRIGGER full BEFORE INSERT ON leases BEGIN SELECT RAISE(ABORT, 'no lease'); END");
+  const [first = ''] = await f.enqueue({});
+  expect(standing.got).toEqual([]);
+  expect(await f.statusOf(first)).toBe('queued');
+  other.exec('DROP TRIGGER full');
+  other.close();
+  const [second = ''] = await f.enqueue({});
+  expect(standing.got.flatMap(({ jobs }) => jobs)).toMatchObject([{ jobId: first }, { jobId: second }]);
+});
+
+test('where an enqueue is undone nothing was claimed, and the claim waits for the next', async () => {
+  const standing = standBy();
+  const file = /^sqlite (.*)$/.exec(f.store.description)?.[1] ?? '';
+  const other = new DatabaseSync(file);
+  other.exec("CREATE TRIGGER full BEFORE INSERT ON ready BEGIN SELECT RAISE(ABORT, 'no room'); END");
   await expect(f.enqueue({})).rejects.toThrow('no room');
   expect(standing.got).toEqual([]);
   other.exec('DROP TRIGGER full');

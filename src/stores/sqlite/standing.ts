@@ -5,6 +5,8 @@
 import type { NewRequest } from '../../domain/accept.ts';
 import type { Claimed, ClaimParams, StandingClaim } from '../../ports/job-store.ts';
 import type { Claiming, Claims } from './claim.ts';
+import type { Connection } from './connection.ts';
+import { asStoreError } from './errors.ts';
 
 interface Waiting {
   params: ClaimParams;
@@ -12,10 +14,12 @@ interface Waiting {
 }
 
 export class StandingClaims {
+  readonly #connection: Connection;
   readonly #claims: Claims;
   readonly #waiting = new Set<Waiting>();
 
-  constructor(claims: Claims) {
+  constructor(connection: Connection, claims: Claims) {
+    this.#connection = connection;
     this.#claims = claims;
   }
 
@@ -37,9 +41,8 @@ export class StandingClaims {
     const made: [Waiting, Claiming][] = [];
     for (const waiting of this.#waiting) {
       if (!wants(waiting.params, requests)) continue;
-      const claiming = this.#claims.claim(waiting.params);
-      const { lost, taken, moved } = claiming;
-      if (lost || taken.length > 0 || moved.length > 0) made.push([waiting, claiming]);
+      const claiming = this.#make(waiting.params);
+      if (claiming !== null) made.push([waiting, claiming]);
     }
     return () => {
       for (const [waiting, claiming] of made) {
@@ -48,6 +51,25 @@ export class StandingClaims {
       }
     };
   }
+
+  /** Null where it brings nothing, or has a fault of its own: an enqueue is not to suffer from it, and the worker finds it soon enough. */
+  #make(params: ClaimParams): Claiming | null {
+    let claiming: Claiming | null = null;
+    const isMade = this.#connection.attempt(() => {
+      try {
+        claiming = this.#claims.claim(params);
+        return broughtAny(claiming);
+      } catch (error) {
+        if (asStoreError(error) !== error) throw error;
+        return false;
+      }
+    });
+    return isMade ? claiming : null;
+  }
+}
+
+function broughtAny({ lost, taken, moved }: Claiming): boolean {
+  return lost || taken.length > 0 || moved.length > 0;
 }
 
 function wants({ lanes }: ClaimParams, requests: readonly NewRequest[]): boolean {

@@ -90,7 +90,7 @@ function assemble(connection: Connection, path: string, options: SqliteStoreOpti
 function jobStore(context: StoreContext): JobStore {
   const { touch } = prepared<{ touch: never }>(context.connection.db, 'ping');
   const claims = new Claims(context);
-  const standing = new StandingClaims(claims);
+  const standing = new StandingClaims(context.connection, claims);
   return {
     enqueue: enqueueVerb(context, standing),
     claim: claimVerb(context, claims),
