@@ -98,7 +98,6 @@ interface Claimant {
 
 interface Asked {
   limit: number;
-  askedMs: number;
   answer: Promise<Pick<Claimed, 'jobs' | 'now'>>;
 }
 
@@ -116,15 +115,14 @@ async function claimFrom(
 ): Promise<'emptied' | 'full' | 'cut'> {
   let asked = ask(deps, parts, claimant);
   while (asked !== null) {
-    const { limit, askedMs, answer } = asked;
+    const { limit, answer } = asked;
     const { jobs, now } = await answer;
     const suspects = jobs.some(({ suspicion }) => suspicion > 0);
     const isFilled = jobs.length === limit;
     const goesOn =
       isFilled && !suspects && parts.lanes.length === 1 && !stopping.aborted && !parts.reconciler.isInDoubt();
     asked = goesOn ? ask(deps, parts, claimant, jobs.length) : null;
-    // others may have begun since: what is left until a deadline is not what was left then
-    for (const job of jobs) parts.begin(job, Math.floor(now + deps.clock.monotonicMs() - askedMs));
+    for (const job of jobs) parts.begin(job, now);
     if (!isFilled) return suspects ? 'cut' : 'emptied';
     if (!goesOn) return 'cut';
   }
@@ -134,9 +132,7 @@ async function claimFrom(
 /** @param beside how many have been claimed and not begun yet */
 function ask(deps: ClaimDeps, parts: ClaimParts, claimant: Claimant, beside = 0): Asked | null {
   const params = paramsOf(deps, parts, claimant, beside);
-  if (params === null) return null;
-  const askedMs = deps.clock.monotonicMs();
-  return { limit: params.limit, askedMs, answer: claim(deps, parts, params, askedMs) };
+  return params === null ? null : { limit: params.limit, answer: claim(deps, parts, params) };
 }
 
 /** Null where there is no room. */
@@ -164,13 +160,9 @@ function batchOf(concurrency: number): number {
 }
 
 /** @returns what is to begin: nothing where the worker stalled meanwhile, and others may have the jobs by now */
-async function claim(
-  deps: ClaimDeps,
-  parts: ClaimParts,
-  params: ClaimParams,
-  askedMs: number,
-): Asked['answer'] {
+async function claim(deps: ClaimDeps, parts: ClaimParts, params: ClaimParams): Asked['answer'] {
   const { store, clock, settings } = deps;
+  const askedMs = clock.monotonicMs();
   const claimed = await store.claim(params);
   const jobs = received(deps, parts, params, claimed);
   const isOld = clock.monotonicMs() - askedMs > settings.leaseMs;
