@@ -1,27 +1,5 @@
 /** Codes that the system, Node and undici give to broken connections. */
 
-const PASSING = new Set([
-  'ECONNRESET',
-  'ECONNREFUSED',
-  'ECONNABORTED',
-  'ETIMEDOUT',
-  'EPIPE',
-  'EAI_AGAIN',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_SOCKET',
-]);
-
-/** Whether a fault of this code passes by itself. */
-export function isPassingFault(code: string): boolean {
-  return PASSING.has(code);
-}
-
 /** Faults of a connection that never was: nothing can have been sent. */
 const UNCONNECTED = new Set([
   'ECONNREFUSED',
@@ -32,6 +10,22 @@ const UNCONNECTED = new Set([
   'EHOSTDOWN',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
+
+const PASSING = new Set([
+  ...UNCONNECTED,
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'EPIPE',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_SOCKET',
+]);
+
+/** Whether a fault of this code passes by itself. */
+export function isPassingFault(code: string): boolean {
+  return PASSING.has(code);
+}
 
 export function isWithoutConnection(code: string): boolean {
   return UNCONNECTED.has(code) || isLastingFault(code);
