@@ -19,14 +19,6 @@ import { prepared } from './statements.ts';
 /** At most so many due jobs are promoted, and so many expired ones dropped, by one claim. */
 const ASIDE_LIMIT = 1000;
 
-interface Holder {
-  session: string;
-  worker: string;
-  /** The others follow it. */
-  firstToken: number;
-  now: number;
-}
-
 /** A job that was leased. */
 interface Taken {
   row: ReadyRow;
@@ -62,6 +54,7 @@ export class Claims {
     const { db } = context.connection;
     this.#context = context;
     this.#sql = prepared<{
+      isDue: { is_due: number };
       promote: never;
       dropPromoted: never;
       lanesWithReady: Pick<LaneRow, 'lane' | 'tenant' | 'suspicion'>;
@@ -107,8 +100,10 @@ export class Claims {
   }
 
   #promoteDue(now: number): void {
+    if (this.#sql.isDue.get({ now }) === undefined) return;
     const due = { now, limit: ASIDE_LIMIT };
-    if (this.#sql.promote.count(due) > 0) this.#sql.dropPromoted.run(due);
+    this.#sql.promote.run(due);
+    this.#sql.dropPromoted.run(due);
   }
 
   #readyLanes(lane: Lane): ReadyLane[] {
@@ -126,10 +121,12 @@ export class Claims {
   /** Takes up to `limit` jobs; those found dead on the way do not count. */
   #takeFrom({ key: lane }: ReadyLane, limit: number, params: ClaimParams, claiming: Claiming): number {
     let taken = 0;
-    while (taken < limit && claiming.moved.length < ASIDE_LIMIT) {
-      const rows = this.#sql.first.all({ lane, limit: limit - taken });
-      if (rows.length === 0) break;
-      taken += this.#takeRows(rows, this.#context.lanes.get(lane), params, claiming);
+    let isEmptied = false;
+    while (taken < limit && !isEmptied && claiming.moved.length < ASIDE_LIMIT) {
+      const asked = limit - taken;
+      const rows = this.#sql.first.all({ lane, limit: asked });
+      isEmptied = rows.length < asked;
+      if (rows.length > 0) taken += this.#takeRows(rows, this.#context.lanes.get(lane), params, claiming);
     }
     return taken;
   }
@@ -153,16 +150,25 @@ export class Claims {
         moved.push(moves.write(moves.queuedJob(row.number), move, now, { revoke: false }));
       }
     }
-    if (leased.length > 0) this.#lease(leased, rows.at(-1), lane.lane, { session, worker, firstToken, now });
+    if (leased.length === 0) return 0;
+    this.#sql.lease.run({
+      first_token: firstToken,
+      session,
+      worker,
+      since: now,
+      jobs: JSON.stringify(leased),
+    });
+    this.#leave(rows, lane.lane);
     return leased.length;
   }
 
-  #lease(leased: number[], last: ReadyRow | undefined, lane: number, holder: Holder): void {
-    if (last === undefined) return;
-    const { session, worker, firstToken: first_token, now: since } = holder;
-    this.#sql.lease.run({ first_token, session, worker, since, jobs: JSON.stringify(leased) });
+  /** Takes from the lane what stands up to the last of these rows, which are its first. */
+  #leave(rows: readonly ReadyRow[], lane: number): void {
+    const [first] = rows;
+    const last = rows.at(-1);
+    if (first === undefined || last === undefined) return;
     const { priority, place, number: job } = last;
-    this.#sql.leaveUrgent.run({ lane, priority });
+    if (first.priority > priority) this.#sql.leaveUrgent.run({ lane, priority });
     this.#sql.leaveUpTo.run({ lane, priority, place, job });
   }
 }

@@ -7,7 +7,7 @@
  * Writers of this process queue up behind each other, so that only the first of them tries.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { StoreUnavailableError } from '../../ports/job-store.ts';
 import { asStoreError, isBusy } from './errors.ts';
 
@@ -19,6 +19,7 @@ const RETRY_SPREAD_MS = 6;
 
 export class Connection {
   readonly db: DatabaseSyncInstance;
+  readonly #control: Record<'read' | 'write' | 'commit' | 'mark' | 'keep', StatementSyncInstance>;
   readonly #busyMs: number;
   readonly #onRollback: (() => void)[] = [];
   readonly #closing = new AbortController();
@@ -27,6 +28,13 @@ export class Connection {
 
   constructor(db: DatabaseSyncInstance, busyMs: number) {
     this.db = db;
+    this.#control = {
+      read: db.prepare('BEGIN'),
+      write: db.prepare('BEGIN IMMEDIATE'),
+      commit: db.prepare('COMMIT'),
+      mark: db.prepare('SAVEPOINT attempt'),
+      keep: db.prepare('RELEASE attempt'),
+    };
     this.#busyMs = busyMs;
   }
 
@@ -37,7 +45,7 @@ export class Connection {
 
   /** Runs `body` on one snapshot. It takes no lock that a writer waits for. */
   async read<T>(body: () => T): Promise<T> {
-    return await this.patiently(() => this.#transaction('BEGIN', body));
+    return await this.patiently(() => this.#transaction(this.#control.read, body));
   }
 
   /**
@@ -56,7 +64,7 @@ export class Connection {
     try {
       if (before !== null) await before;
       const transaction = () => {
-        const result = this.#transaction('BEGIN IMMEDIATE', body);
+        const result = this.#transaction(this.#control.write, body);
         committed();
         return result;
       };
@@ -69,9 +77,10 @@ export class Connection {
 
   /** Only within a write: runs `body`, and undoes what it wrote where it says that it was not to be. */
   attempt(body: () => boolean): boolean {
-    this.db.exec('SAVEPOINT attempt');
+    this.#control.mark.get();
     const kept = body();
-    this.db.exec(kept ? 'RELEASE attempt' : 'ROLLBACK TO attempt; RELEASE attempt');
+    if (!kept) this.db.exec('ROLLBACK TO attempt');
+    this.#control.keep.get();
     return kept;
   }
 
@@ -104,11 +113,11 @@ export class Connection {
     await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
   }
 
-  #transaction<T>(begin: string, body: () => T): T {
-    this.db.exec(begin);
+  #transaction<T>(begin: StatementSyncInstance, body: () => T): T {
+    begin.get();
     try {
       const result = body();
-      this.db.exec('COMMIT');
+      this.#control.commit.get();
       return result;
     } catch (error) {
       this.#undo();

@@ -26,6 +26,9 @@ interface Batch {
   /** Of the block of numbers; null until the first is needed. */
   first: number | null;
   used: number;
+  /** Whether any of its jobs may run at once, and whether any is to wait. */
+  isAnyDue: boolean;
+  isAnyLater: boolean;
 }
 
 export function enqueueVerb(context: StoreContext, standing: StandingClaims): JobStore['enqueue'] {
@@ -61,12 +64,12 @@ class Intake {
   take(requests: readonly NewRequest[]): Enqueued[] {
     const now = this.#context.now();
     const most = requests.reduce((count, { jobs }) => count + jobs.length, 0);
-    const batch: Batch = { now, most, first: null, used: 0 };
+    const batch: Batch = { now, most, first: null, used: 0, isAnyDue: false, isAnyLater: false };
     const answers = requests.map((request) => this.#takeOne(request, batch));
     if (batch.first !== null) {
       const accepted = { first: batch.first, last: batch.first + batch.used - 1, now };
-      this.#sql.queueNow.run(accepted);
-      this.#sql.queueLater.run(accepted);
+      if (batch.isAnyDue) this.#sql.queueNow.run(accepted);
+      if (batch.isAnyLater) this.#sql.queueLater.run(accepted);
     }
     return answers;
   }
@@ -83,7 +86,7 @@ class Intake {
       checked.push({ job, accepted });
     }
     const first = this.#numbers(checked.length, batch);
-    const moved = checked.map((entry, index) => this.#write(entry, first + index, batch.now));
+    const moved = checked.map((entry, index) => this.#write(entry, first + index, batch));
     this.#keep(request, first, batch.now);
     return { outcome: 'accepted', jobIds: jobs.map((job) => job.jobId), repeated: false, moved };
   }
@@ -116,8 +119,11 @@ class Intake {
     });
   }
 
-  #write({ job, accepted }: Checked, number: number, now: number): Moved {
+  #write({ job, accepted }: Checked, number: number, batch: Batch): Moved {
     const { limits, runAt, event } = accepted;
+    const { now } = batch;
+    if (runAt > now) batch.isAnyLater = true;
+    else batch.isAnyDue = true;
     const { lane } = this.#context.lanes.named({
       tenant: job.tenant,
       workflow: job.workflow,

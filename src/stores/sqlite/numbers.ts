@@ -6,14 +6,15 @@ export class Numbers {
   readonly #sql;
 
   constructor(connection: Connection) {
-    this.#sql = prepared<{ take: { value: number }; raise: never }>(connection.db, 'numbers');
+    this.#sql = prepared<{ last: { value: number }; set: never; raise: never }>(connection.db, 'numbers');
   }
 
   /** The first of `count` numbers in a row. Only within a write. */
   take(name: 'token' | 'job', count: number): number {
-    const row = this.#sql.take.get({ name, count });
+    const row = this.#sql.last.get({ name });
     if (row === undefined) throw new Error(`the store has no counter ${name}`);
-    return row.value - count + 1;
+    this.#sql.set.run({ name, value: row.value + count });
+    return row.value + 1;
   }
 
   /** Puts the tokens to come behind the clock, so that a copy of the file put back in place gives none of the past again. Only within a write. */

@@ -1,3 +1,6 @@
+-- name: isDue
+SELECT 1 AS is_due FROM scheduled WHERE due <= :now LIMIT 1;
+
 -- name: promote
 INSERT INTO ready (lane, priority, place, job, deadline_at)
 SELECT lane, priority, due, job, deadline_at FROM scheduled WHERE due <= :now ORDER BY due, job LIMIT :limit;

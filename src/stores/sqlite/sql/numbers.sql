@@ -1,5 +1,8 @@
--- name: take
-UPDATE counters SET value = value + :count WHERE name = :name RETURNING value;
+-- name: last
+SELECT value FROM counters WHERE name = :name;
+
+-- name: set
+UPDATE counters SET value = :value WHERE name = :name;
 
 -- name: raise
 UPDATE counters SET value = max(value, :least) WHERE name = :name;
