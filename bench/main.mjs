@@ -4,12 +4,12 @@
  */
 import { writeFileSync } from 'node:fs';
 import { createBench } from './lib/bench.mjs';
-import { readOptions } from './lib/options.mjs';
+import { readOptions, refuseUnwritable } from './lib/options.mjs';
 import { openPlaces } from './lib/places.mjs';
 import { keepings, machine, rowTable } from './lib/report.mjs';
 import { killAll } from './lib/started.mjs';
 
-const options = readOptions(process.argv.slice(2));
+const options = optionsOrExit();
 const places = await openPlaces();
 const bench = createBench({
   ...options,
@@ -17,6 +17,18 @@ const bench = createBench({
   say: (line) => process.stderr.write(`${line}\n`),
   print: (text) => console.log(`\n${text}`),
 });
+
+/** A wrong option is found before an hour is spent. */
+function optionsOrExit() {
+  try {
+    const read = readOptions(process.argv.slice(2));
+    if (read.json !== null) refuseUnwritable(read.json);
+    return read;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(2);
+  }
+}
 
 /** @type {Promise<number>} */
 const interrupted = new Promise((resolve) => {

@@ -1,4 +1,5 @@
 /** The command line of the bench. */
+import { closeSync, openSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { CASES } from '../cases/index.mjs';
 import { SYSTEMS } from '../systems/index.mjs';
@@ -42,6 +43,18 @@ export function readOptions(args) {
     stores: among('store', values.store, STORES),
     systems: values.systems === undefined ? null : among('systems', values.systems, Object.keys(SYSTEMS)),
   };
+}
+
+/**
+ * @param {string} file what is in it stays there
+ * @throws Error with a sentence
+ */
+export function refuseUnwritable(file) {
+  try {
+    closeSync(openSync(file, 'a'));
+  } catch (error) {
+    throw new Error(`--json: ${file} cannot be written`, { cause: error });
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The bench as a whole: what it would run, and one small case of it that is run. */
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -100,6 +101,19 @@ describe('the command line', () => {
     expect(() => readOptions(['--store', 'mysql'])).toThrow(
       '--store takes postgres, sqlite; mysql is none of them',
     );
+  });
+
+  test.each([
+    [['--case', 'darin'], '--case takes enqueue, '],
+    [['--json', '/no/such/directory/rows.json'], '--json: /no/such/directory/rows.json cannot be written'],
+    [['--fast'], "Unknown option '--fast'"],
+  ])('%j ends at once, with a sentence', (args, sentence) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['bench/main.mjs', ...args], {
+      encoding: 'utf8',
+    });
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr.startsWith(sentence)).toBe(true);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 });
 
