@@ -4,28 +4,27 @@
  * the whole statement is undone, and the second look finds that key taken.
  *
  * Most jobs have no key and name no instant, so that they are accepted alike at any time. They need no look: they are accepted as
- * of 0, and the statement that writes them adds its own time.
+ * of 0, and the statement that writes them adds its own time. Where they also have all terms in common, that is a smaller statement:
+ * setting up the large one costs as much as some jobs do.
  */
 import { accept } from '../../domain/accept.ts';
-import type { Accepted, NewJob, NewRequest } from '../../domain/accept.ts';
+import type { NewJob, NewRequest } from '../../domain/accept.ts';
 import type { Enqueued, JobStore } from '../../ports/job-store.ts';
 import { acceptedMove, repeated } from '../shared/accepting.ts';
 import type { KeyEntry } from '../shared/accepting.ts';
-import { quoted, toLines } from '../shared/rows.ts';
+import { quoted } from '../shared/rows.ts';
 import { names, numbers, texts } from './columns.ts';
 import type { Executor } from './connection.ts';
 import type { StoreContext } from './context.ts';
 import { isTaken } from './errors.ts';
+import type { Place } from './marks.ts';
 import { prepared } from './statements.ts';
+import { termColumns, termsOf, termValues } from './terms.ts';
+import type { Checked, Terms } from './terms.ts';
 
 /** A statement holds all of its parameters at once, on both sides; more than this makes several of them. */
 const STATEMENT_CHARACTERS = 8 * 1024 ** 2;
 const KEY_TRIES = 5;
-
-interface Checked {
-  job: NewJob;
-  accepted: Accepted;
-}
 
 interface LookRow {
   now: number;
@@ -36,6 +35,10 @@ interface LookRow {
   job_ids: string[];
 }
 
+interface AddedRow {
+  base: number;
+}
+
 interface Look {
   /** Null where the jobs are alike at any time, and nobody looked. */
   now: number | null;
@@ -43,8 +46,14 @@ interface Look {
   found: Map<string, KeyEntry>;
 }
 
+/** One caller's jobs that are taken. */
+interface Taken {
+  request: NewRequest;
+  checked: Checked[];
+}
+
 /** One caller's request, before it is written. */
-type Answer = { refused: Enqueued } | { request: NewRequest; checked: Checked[] };
+type Answer = { refused: Enqueued } | Taken;
 
 export class Intake {
   readonly #context: StoreContext;
@@ -52,10 +61,7 @@ export class Intake {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#sql = prepared<{ look: LookRow; add: { now: number; base: number } }>(
-      context.connection,
-      'enqueue',
-    );
+    this.#sql = prepared<{ look: LookRow; add: AddedRow; addAlike: AddedRow }>(context.connection, 'enqueue');
   }
 
   async enqueue(requests: readonly NewRequest[]): Promise<Enqueued[]> {
@@ -127,40 +133,44 @@ export class Intake {
   }
 
   /** @returns what is to be added to the instants of the jobs */
-  async #write(
-    requests: { request: NewRequest; checked: Checked[] }[],
-    now: number | null,
-    on?: Executor,
-  ): Promise<number> {
+  async #write(requests: Taken[], now: number | null, on?: Executor): Promise<number> {
     const taken = requests.flatMap(({ checked }) => checked);
     const jobs = taken.map(({ job }) => job);
     const { terms, places } = termsOf(taken);
     const lanes: number[] = [];
     for (const { job } of terms) lanes.push((await this.#laneOf(job)).lane);
-    const [added] = await this.#sql.add.all(
-      {
-        now,
-        channel: this.#context.connection.channel,
-        ids: names(jobs.map((job) => job.jobId)),
-        inputs: texts(jobs.map((job) => job.inputJson)),
-        inputs_sha256: names(jobs.map((job) => job.inputSha256)),
-        terms: numbers(places),
-        lanes: numbers(lanes),
-        ...termColumns(terms),
-        ...keyColumns(requests.map(({ request }) => request)),
-        ...labelColumns(jobs),
-      },
-      on,
-    );
-    if (added === undefined) throw new Error('the database told no time');
-    const cameTo = terms.map(({ job, accepted: { runAt } }, index) => ({
-      lane: lanes[index] ?? 0,
-      rank: -job.priority,
-      place: runAt + added.base,
-      job: Number.MAX_SAFE_INTEGER, // its number is not known here: the last of its place
-    }));
-    this.#context.marks.cameIn(cameTo);
-    return added.base;
+    const [first] = terms;
+    const oneForAll = now === null && terms.length === 1 && first?.labels === null;
+    const added = oneForAll
+      ? await this.#sql.addAlike.all(
+          { ...this.#jobColumns(jobs), lane: lanes[0] ?? 0, ...termValues(first) },
+          on,
+        )
+      : await this.#sql.add.all(
+          {
+            ...this.#jobColumns(jobs),
+            now,
+            terms: numbers(places),
+            lanes: numbers(lanes),
+            ...termColumns(terms),
+            ...keyColumns(requests.map(({ request }) => request)),
+            ...labelColumns(jobs),
+          },
+          on,
+        );
+    if (added[0] === undefined) throw new Error('the database told no time');
+    const { base } = added[0];
+    this.#context.marks.cameIn(terms.map((term, index) => placeOf(term, lanes[index] ?? 0, base)));
+    return base;
+  }
+
+  #jobColumns(jobs: readonly NewJob[]) {
+    return {
+      channel: this.#context.connection.channel,
+      ids: names(jobs.map((job) => job.jobId)),
+      inputs: texts(jobs.map((job) => job.inputJson)),
+      inputs_sha256: names(jobs.map((job) => job.inputSha256)),
+    };
   }
 
   #laneOf({ tenant, workflow, workflowVersion: version, outputSchemaSha256: output_schema_sha256 }: NewJob) {
@@ -197,64 +207,17 @@ function keyOf({ jobs, idempotency }: NewRequest) {
   return { tenant, name, requestSha256: idempotency.requestSha256, id: `${tenant} ${name}` };
 }
 
+/** Where the jobs of these terms came in: the last of its place, since their numbers are not known here. */
+function placeOf({ job, accepted: { runAt } }: Terms, lane: number, base: number): Place {
+  return { lane, rank: -job.priority, place: runAt + base, job: Number.MAX_SAFE_INTEGER };
+}
+
 function accepted(checked: Checked[], base: number): Enqueued {
   return {
     outcome: 'accepted',
     jobIds: checked.map(({ job }) => job.jobId),
     repeated: false,
     moved: checked.map(({ job, accepted: { runAt } }) => acceptedMove(job, runAt + base)),
-  };
-}
-
-/** What a job has in common with those behind it. */
-interface Terms extends Checked {
-  labels: string | null;
-}
-
-/** One for each run of jobs that are alike, which mostly is one for all, and for each job the place of its own there, from 1. */
-function termsOf(taken: readonly Checked[]) {
-  const terms: Terms[] = [];
-  const places = taken.map(({ job, accepted: given }) => {
-    const labels = Object.keys(job.labels).length === 0 ? null : JSON.stringify(job.labels);
-    const own = { job, accepted: given, labels };
-    const last = terms.at(-1);
-    if (last === undefined || !areAlike(last, own)) terms.push(own);
-    return terms.length;
-  });
-  return { terms, places };
-}
-
-function areAlike(a: Terms, b: Terms): boolean {
-  return (
-    a.job.tenant === b.job.tenant &&
-    a.job.workflow === b.job.workflow &&
-    a.job.workflowVersion === b.job.workflowVersion &&
-    a.job.outputSchemaSha256 === b.job.outputSchemaSha256 &&
-    a.labels === b.labels &&
-    a.job.priority === b.job.priority &&
-    a.job.inputRef === b.job.inputRef &&
-    a.job.spendingLimit === b.job.spendingLimit &&
-    a.accepted.runAt === b.accepted.runAt &&
-    a.accepted.limits.timeoutMs === b.accepted.limits.timeoutMs &&
-    a.accepted.limits.maxAttempts === b.accepted.limits.maxAttempts &&
-    a.accepted.limits.deadlineAt === b.accepted.limits.deadlineAt &&
-    a.accepted.limits.deadlineMs === b.accepted.limits.deadlineMs
-  );
-}
-
-function termColumns(terms: readonly Terms[]) {
-  const limits = terms.map(({ accepted: given }) => given.limits);
-  return {
-    priorities: numbers(terms.map(({ job }) => job.priority)),
-    timeouts: numbers(limits.map((one) => one.timeoutMs)),
-    max_attempts: numbers(limits.map((one) => one.maxAttempts)),
-    deadlines_at: numbers(limits.map((one) => one.deadlineAt)),
-    deadlines: numbers(limits.map((one) => one.deadlineMs)),
-    runs_at: numbers(terms.map(({ accepted: given }) => given.runAt)),
-    input_refs: names(terms.map(({ job }) => job.inputRef ?? '')),
-    events: texts(terms.map(({ accepted: given }) => toLines([given.event]))),
-    labels: texts(terms.map(({ labels }) => labels)),
-    spending_limits: numbers(terms.map(({ job }) => job.spendingLimit)),
   };
 }
 

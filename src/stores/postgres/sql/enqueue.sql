@@ -81,7 +81,32 @@ WITH moment AS MATERIALIZED (
   END
   LIMIT 1
 )
-SELECT m.now, m.base, CASE
+SELECT m.base, CASE
     WHEN EXISTS (SELECT FROM told) THEN CASE WHEN pg_notification_queue_usage() < 0.5 THEN pg_notify(:channel, 'ready') END
   END AS said
+FROM moment m;
+
+
+-- name: addAlike
+-- As `add`, for jobs that were accepted as of 0 and differ in their ids and inputs alone.
+WITH moment AS MATERIALIZED (
+  SELECT now, replace(:event, '"at":0,', concat('"at":', now, ',')) AS event FROM claimcheck.now_ms() AS now
+), jobs AS (
+  INSERT INTO claimcheck.jobs (number, id, lane, priority, place, timeout_ms, max_attempts, deadline_at, deadline_ms,
+    run_at, created_at, updated_at, input, input_ref, input_sha256, events, spending_limit)
+  SELECT nextval('claimcheck.job_numbers'), u.id, :lane::integer, :priority::integer, m.now, :timeout::bigint,
+    :max_attempts::integer, m.now + :deadline_at::bigint, :deadline::bigint, m.now, m.now, m.now, u.input, :input_ref::text,
+    u.input_sha256, m.event, :spending_limit::bigint
+  FROM moment m CROSS JOIN unnest(
+    string_to_array(:ids, E'\x1e', ''), string_to_array(:inputs, E'\x1e', ''), string_to_array(:inputs_sha256, E'\x1e', '')
+  ) AS u(id, input, input_sha256)
+  RETURNING number
+), ready AS (
+  INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)
+  SELECT :lane::integer, -:priority::integer, m.now, j.number, m.now + :deadline_at::bigint FROM moment m CROSS JOIN jobs j
+)
+SELECT m.now AS base, CASE WHEN (
+    SELECT r.job FROM claimcheck.ready r
+    WHERE r.lane = :lane::integer AND r.rank = -:priority::integer AND r.place > m.now - 100 LIMIT 1
+  ) IS NULL AND pg_notification_queue_usage() < 0.5 THEN pg_notify(:channel, 'ready') END AS said
 FROM moment m;
