@@ -97,9 +97,10 @@ WITH moment AS MATERIALIZED (
   SELECT nextval('claimcheck.job_numbers'), u.id, :lane::integer, :priority::integer, m.now, :timeout::bigint,
     :max_attempts::integer, m.now + :deadline_at::bigint, :deadline::bigint, m.now, m.now, m.now, u.input, :input_ref::text,
     u.input_sha256, m.event, :spending_limit::bigint
-  FROM moment m CROSS JOIN unnest(
-    string_to_array(:ids, E'\x1e', ''), string_to_array(:inputs, E'\x1e', ''), string_to_array(:inputs_sha256, E'\x1e', '')
-  ) AS u(id, input, input_sha256)
+  FROM moment m CROSS JOIN (
+    SELECT unnest(string_to_array(:ids, E'\x1e', '')) AS id, unnest(string_to_array(:inputs, E'\x1e', '')) AS input,
+      unnest(string_to_array(:inputs_sha256, E'\x1e', '')) AS input_sha256
+  ) u
   RETURNING number
 ), ready AS (
   INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)
