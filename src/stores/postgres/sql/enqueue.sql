@@ -101,10 +101,10 @@ WITH moment AS MATERIALIZED (
     SELECT unnest(string_to_array(:ids, E'\x1e', '')) AS id, unnest(string_to_array(:inputs, E'\x1e', '')) AS input,
       unnest(string_to_array(:inputs_sha256, E'\x1e', '')) AS input_sha256
   ) u
-  RETURNING number
+  RETURNING lane, priority, place, number, deadline_at
 ), ready AS (
   INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)
-  SELECT :lane::integer, -:priority::integer, m.now, j.number, m.now + :deadline_at::bigint FROM moment m CROSS JOIN jobs j
+  SELECT lane, -priority, place, number, deadline_at FROM jobs
 )
 SELECT m.now AS base, CASE WHEN (
     SELECT r.job FROM claimcheck.ready r
