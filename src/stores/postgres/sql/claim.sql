@@ -55,10 +55,15 @@ WITH moment AS MATERIALIZED (
 ), gone AS (
   DELETE FROM claimcheck.ready WHERE ctid = ANY (ARRAY(SELECT place_in_table FROM taken WHERE live))
 ), found AS MATERIALIZED (
-  SELECT p.*, j.id, j.attempt, j.used, j.replays, j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms,
-    j.decision, j.event_count, j.input, j.input_ref, j.labels, CASE WHEN p.live THEN nextval('claimcheck.lease_tokens') END AS token
-  FROM (SELECT lane, rank, place, job, live, now FROM taken ORDER BY lane, rank, place, job) p
-  CROSS JOIN LATERAL (SELECT * FROM claimcheck.jobs j WHERE j.number = p.job OFFSET 0) j
+  -- The record says of a job that waits all that its row here said; read by an array of keys, one look into the index finds neighbours.
+  SELECT j.*, CASE WHEN j.live THEN nextval('claimcheck.lease_tokens') END AS token
+  FROM (
+    SELECT j.lane, -j.priority AS rank, j.place, j.number AS job, j.deadline_at > m.now AS live, m.now,
+      j.id, j.attempt, j.used, j.replays, j.timeout_ms, j.max_attempts, j.deadline_at, j.deadline_ms,
+      j.decision, j.event_count, j.input, j.input_ref, j.labels
+    FROM moment m CROSS JOIN claimcheck.jobs j WHERE j.number = ANY (ARRAY(SELECT job FROM taken))
+    ORDER BY j.lane, -j.priority, j.place, j.number
+  ) j
 ), leased AS (
   INSERT INTO claimcheck.leases (job, token, since, hard_stop, attempt, session, worker)
   SELECT job, token, now, least(now + timeout_ms, deadline_at), attempt + 1, :session, :worker FROM found WHERE live
