@@ -57,6 +57,7 @@ it('a schema of an older version is brought up to date under a worker that goes 
   await query(`ALTER TABLE "${schema}".lanes ADD UNIQUE (workflow, version, output_schema_sha256, tenant)`);
   await query(`ALTER TABLE "${schema}".jobs ADD COLUMN keyed boolean NOT NULL DEFAULT false`);
   await query(`ALTER TABLE "${schema}".jobs DROP COLUMN spending_limit, DROP COLUMN output`);
+  await query(`DROP TABLE "${schema}".outputs`);
   await query(`DROP TABLE "${schema}".model_calls, "${schema}".spending, "${schema}".spending_limits,
     "${schema}".provider_pauses`);
   await query(`DROP FUNCTION "${schema}".utc_day`);
@@ -92,32 +93,34 @@ it('the keys of the first version stand for their requests, one key for all jobs
   ]);
 });
 
-it('outputs of the sixth version are read where they are, and those that follow beside them', async () => {
+it('outputs of earlier versions are read where they are, and those that follow beside them', async () => {
   const old = await open();
   const f = new Fixture({ store: old, advance: () => {}, dispose: () => old.close() });
-  const complete = async (g: Fixture, jobId: string) => {
+  const complete = async (g: Fixture, jobId: string, size: number) => {
     const claimed = await g.running('ses_1', { jobId });
     const output = {
-      ...blob(`artifacts/${claimed.jobId}/${claimed.token}.json`, '{}'),
+      ...blob(`artifacts/${claimed.jobId}/${claimed.token}.json`, 'o'.repeat(size)),
       mediaType: 'application/json',
     };
     expect((await g.complete(claimed, [output])).moved?.status).toBe('completed');
     return output;
   };
-  const before = await complete(f, 'job_before');
+  const outputs = [await complete(f, 'job_before', 2), await complete(f, 'job_long_before', 600)];
   await query(
-    `INSERT INTO "${schema}".blobs SELECT '${before.uri}', '"application/json"', output FROM "${schema}".jobs`,
+    `INSERT INTO "${schema}".blobs SELECT j.artifact::json->>'uri', '"application/json"', coalesce(j.output, o.bytes)
+     FROM "${schema}".jobs j LEFT JOIN "${schema}".outputs o ON o.job = j.number`,
   );
   await query(`ALTER TABLE "${schema}".jobs DROP COLUMN output`);
+  await query(`DROP TABLE "${schema}".outputs`);
   await query(`DELETE FROM "${schema}".migrations WHERE version > 6`);
   await old.close();
   const updated = await open();
-  const after = await complete(
-    new Fixture({ store: updated, advance: () => {}, dispose: () => updated.close() }),
-    'job_after',
-  );
-  for (const output of [before, after]) expect(await updated.jobs.inlineBlob(output)).toEqual(output);
-  expect(await query(`SELECT uri FROM "${schema}".blobs`)).toEqual([{ uri: before.uri }]);
+  const g = new Fixture({ store: updated, advance: () => {}, dispose: () => updated.close() });
+  outputs.push(await complete(g, 'job_after', 2), await complete(g, 'job_long_after', 600));
+  for (const output of outputs) expect(await updated.jobs.inlineBlob(output)).toEqual(output);
+  const kept = await query(`SELECT uri FROM "${schema}".blobs ORDER BY uri`);
+  expect(kept).toEqual(outputs.slice(0, 2).map(({ uri }) => ({ uri })));
+  expect(await query(`SELECT length(bytes) FROM "${schema}".outputs`)).toEqual([{ length: 600 }]);
   await updated.close();
 });
 

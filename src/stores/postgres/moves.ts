@@ -18,7 +18,7 @@ import type { Lanes } from './lanes.ts';
 import type { Marks, Place } from './marks.ts';
 import { prepared } from './statements.ts';
 
-/** In a record that is read with it, and that has to stay on its page when it is written: three such fit beside their former versions. */
+/** In its job's record, which has to stay on its page when it is written: three such fit beside their former versions. */
 const SMALL_OUTPUT = 512;
 
 /** A job that was read and the move that was decided for it. */
@@ -114,7 +114,7 @@ export class Moves {
   }
 
   #end(planned: readonly Planned[], lanes: number[], revoke: boolean): Promise<Lost[]> {
-    const outputs = planned.map(smallOutput);
+    const outputs = planned.map(outputOf);
     const others = planned.map(({ blobs = [] }, index) => blobs.filter((blob) => blob !== outputs[index]));
     const blobs = others.flat();
     const blobJobs = planned.flatMap(({ row }, index) => others[index]?.map(() => row.number) ?? []);
@@ -137,6 +137,7 @@ export class Moves {
       blob_media_types: texts(blobs.map(({ mediaType }) => JSON.stringify(mediaType))),
       ...oneAfterAnother('blob', blobs),
       ...oneAfterAnother('output', outputs),
+      small: SMALL_OUTPUT,
       revoke,
       channel: this.#channel,
     });
@@ -200,12 +201,10 @@ export class Moves {
   }
 }
 
-/** Of the bytes that come with a move those that its job's record keeps: the output, where that is small and the record says all of it. */
-function smallOutput({ row, move: { artifact }, blobs = [] }: Planned): InlineBlob | null {
+/** Of the bytes that come with a move the output, where its job's record says all of it but the bytes; all else is kept under its URI. */
+function outputOf({ row, move: { artifact }, blobs = [] }: Planned): InlineBlob | null {
   if (artifact === null || jobIn(artifact.uri) !== row.id) return null;
-  const blob = blobs.find(({ uri }) => uri === artifact.uri);
-  const fits = blob !== undefined && blob.bytes.byteLength <= SMALL_OUTPUT;
-  return fits && blob.mediaType === artifact.mediaType ? blob : null;
+  return blobs.find(({ uri, mediaType }) => uri === artifact.uri && mediaType === artifact.mediaType) ?? null;
 }
 
 /** Bytes travel as one value and are parted by their places: an array of them would be hexadecimal text, on both sides. */

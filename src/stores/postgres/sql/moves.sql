@@ -30,10 +30,14 @@ WITH moves AS MATERIALIZED (
     events = j.events || (SELECT string_to_array(:events, E'\x1e', ''))[m.event_place],
     errors = j.errors || coalesce(m.errors, ''),
     artifact = m.artifact, artifacts = m.artifacts, decision = m.decision,
-    output = substring(:output_bytes::bytea FROM m.output_first FOR m.output_length)
+    output = CASE WHEN m.output_length <= :small THEN substring(:output_bytes::bytea FROM m.output_first FOR m.output_length) END
   FROM moves m
   WHERE j.number = m.job AND j.number = ANY (ARRAY(SELECT job FROM ended))
   RETURNING j.number, j.id, j.lane, -j.priority AS rank, j.place, j.deadline_at, m.due, m.tenant, m.code, m.shown
+), longer AS (
+  INSERT INTO claimcheck.outputs (job, bytes)
+  SELECT m.job, substring(:output_bytes::bytea FROM m.output_first FOR m.output_length)
+  FROM moves m WHERE m.output_length > :small::integer AND m.job IN (SELECT job FROM ended)
 ), kept AS (
   INSERT INTO claimcheck.blobs (uri, media_type, bytes)
   SELECT b.uri, b.media_type, substring(:blob_bytes::bytea FROM b.first FOR b.length)

@@ -29,6 +29,8 @@ FROM claimcheck.jobs j
 WHERE j.id = :id AND n.tenant = :tenant;
 
 -- name: inlineBlob
--- A small output is in its job's record, with what describes it.
+-- An output is in its job's record or under its number, and the record describes it.
 SELECT uri, media_type, bytes, NULL AS artifact FROM claimcheck.blobs WHERE uri = :uri
-UNION ALL SELECT NULL, NULL, output, artifact FROM claimcheck.jobs WHERE id = :id AND output IS NOT NULL;
+UNION ALL SELECT NULL, NULL, coalesce(j.output, o.bytes), j.artifact
+FROM claimcheck.jobs j LEFT JOIN claimcheck.outputs o ON o.job = j.number
+WHERE j.id = :id AND coalesce(j.output, o.bytes) IS NOT NULL;
