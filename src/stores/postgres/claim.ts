@@ -50,18 +50,21 @@ interface WaitingLane extends LaneRow {
 
 /** A job as `take` gives it: not named by its columns, since so many come. The token is null where the job is past its deadline. */
 type Taken = [
-  ...[now: number, alive: boolean, lane: number, priority: number, place: number, number: number, id: string],
-  ...[attempt: number, used: number, replays: number, timeout_ms: number, max_attempts: number],
-  ...[deadline_at: number, deadline_ms: number, decision: string | null, event_count: number],
+  ...[
+    shared: string,
+    place: number,
+    number: number,
+    id: string,
+    deadline_at: number,
+    decision: string | null,
+  ],
   ...[input: string, input_ref: string | null, labels: string | null, token: number | null],
 ];
 
 /** Where there is no job, a row still says when that was, and whether the session lives. */
-type TakenRow = Taken | [now: number, alive: boolean, lane: null];
+type TakenRow = Taken | [shared: string, place: null];
 
-const TAKEN =
-  'now,alive,lane,priority,place,number,id,attempt,used,replays,timeout_ms,max_attempts,' +
-  'deadline_at,deadline_ms,decision,event_count,input,input_ref,labels,token';
+const TAKEN = 'shared,place,number,id,deadline_at,decision,input,input_ref,labels,token';
 
 /** A job that was read, and what it is held as while it is leased. */
 type Found = ReadyRow & SeenRow;
@@ -225,12 +228,9 @@ class Claims {
       places: numbers(shares.map(({ from }) => from.place)),
       jobs: numbers(shares.map(({ from }) => from.job)),
     });
-    const [any] = rows;
-    if (any === undefined) throw new Error('a claim found no answer');
-    const [now, alive] = any;
+    const { now, alive, found } = readTaken(rows, params);
     claim.now = now;
     claim.lost = !alive;
-    const found = rows.filter((row) => row[2] !== null).map((row) => foundOf(row, params));
     const late = found.filter((row) => row.token === null);
     const leased = late.length === 0 ? found : found.filter((row) => row.token !== null);
     this.#add(leased, params.worker, claim);
@@ -282,12 +282,37 @@ class Claims {
   }
 }
 
-function foundOf(taken: Taken, { session, worker }: ClaimParams): Found {
-  // biome-ignore format: as `TAKEN` has them
+function readTaken(rows: readonly TakenRow[], params: ClaimParams) {
+  const [any] = rows;
+  if (any === undefined) throw new Error('a claim found no answer');
+  let shared = sharedOf(any[0]);
+  const { now, alive } = shared;
+  const found: Found[] = [];
+  for (const row of rows) {
+    if (row[1] === null) continue;
+    if (row[0] !== shared.text) shared = sharedOf(row[0]);
+    found.push(foundOf(row, shared, params));
+  }
+  return { now, alive, found };
+}
+
+/** What the jobs of a claim mostly have in common, and its text by which that shows. */
+function sharedOf(text: string) {
+  // biome-ignore format: as the statement has them
   const [
-    now, , lane, priority, place, number, id, attempt, used, replays, timeout_ms, max_attempts,
-    deadline_at, deadline_ms, decision, event_count, input, input_ref, labels, token,
-  ] = taken;
+    now = 0, alive = 0, lane = 0, priority = 0, attempt = 0, used = 0, replays = 0, timeout_ms = 0, max_attempts = 0,
+    deadline_ms = 0, event_count = 0,
+  ] = text.split(',').map(Number);
+  // biome-ignore format: no more than their names
+  return {
+    text, now, alive: alive === 1, lane, priority, attempt, used, replays, timeout_ms, max_attempts, deadline_ms, event_count,
+  };
+}
+
+function foundOf(taken: Taken, shared: ReturnType<typeof sharedOf>, { session, worker }: ClaimParams): Found {
+  const [, place, number, id, deadline_at, decision, input, input_ref, labels, token] = taken;
+  const { now, lane, priority, attempt, used, replays, timeout_ms, max_attempts, deadline_ms, event_count } =
+    shared;
   // biome-ignore format: no more than their names
   return {
     number, id, lane, status: 'queued', priority, place, attempt, used, replays, timeout_ms, max_attempts, deadline_at, deadline_ms,

@@ -53,5 +53,7 @@ export function isPlain(text: string): boolean {
 
 /** The id of the job whose bytes these are, as URIs have it; of others, what is the id of none. */
 export function jobIn(uri: string): string {
-  return uri.split('/')[1] ?? '';
+  const from = uri.indexOf('/') + 1;
+  const to = uri.indexOf('/', from);
+  return from === 0 ? '' : uri.slice(from, to === -1 ? uri.length : to);
 }

@@ -52,6 +52,27 @@ export const claimingCases: Cases = {
     assert.deepEqual([job.status, job.startedAt, job.updatedAt], ['running', now, now]);
   },
 
+  'of jobs that are claimed together each has what is its own': async (f) => {
+    const asked = [
+      { timeoutMs: 500, maxAttempts: 3, deadlineMs: 80_000 },
+      { timeoutMs: 500, maxAttempts: 3, deadlineMs: 80_000 },
+      { timeoutMs: 700, maxAttempts: 3, deadlineMs: 80_000 },
+      { timeoutMs: 500, maxAttempts: 3, deadlineMs: 80_000 },
+      { timeoutMs: 500, maxAttempts: 5, deadlineMs: 90_000 },
+    ];
+    const ids = await f.enqueue(...asked.map((requestedLimits) => ({ requestedLimits })));
+    await f.openSession('ses_1');
+    const { jobs } = await f.claim('ses_1');
+    assert.deepEqual(idsOf(jobs), ids);
+    const given = jobs.map(({ limits: { timeoutMs, maxAttempts, deadlineMs } }) => ({
+      timeoutMs,
+      maxAttempts,
+      deadlineMs,
+    }));
+    assert.deepEqual(given, asked);
+    for (const { jobId, limits } of jobs) assert.deepEqual((await f.job(jobId)).limits, limits);
+  },
+
   'a job is given to one worker only': async (f) => {
     await f.enqueue({}, {}, {});
     await f.openSession('ses_1');

@@ -33,7 +33,7 @@ ORDER BY k.lane;
 -- name: take
 -- The session's row is locked against being reaped until the leases are there: a reaper that comes later finds them. A take that
 -- finds nothing locks nothing, and so leaves nothing to sync to the disk. Jobs past their deadline stay where they are and are
--- given without a token.
+-- given without a token. What the jobs of a claim mostly have in common is one column: each costs the client something, a row.
 WITH moment AS MATERIALIZED (
   SELECT claimcheck.now_ms() AS now
 ), picked AS MATERIALIZED (
@@ -68,13 +68,16 @@ WITH moment AS MATERIALIZED (
   INSERT INTO claimcheck.leases (job, token, since, hard_stop, attempt, session, worker)
   SELECT job, token, now, least(now + timeout_ms, deadline_at), attempt + 1, :session, :worker FROM found WHERE live
 )
-SELECT m.now, CASE
+SELECT
+  concat_ws(',', m.now, a.alive::integer, f.lane, -f.rank, f.attempt, f.used, f.replays, f.timeout_ms, f.max_attempts, f.deadline_ms,
+    f.event_count) AS shared,
+  f.place, f.job AS number, f.id, f.deadline_at, f.decision, f.input, f.input_ref, f.labels, f.token
+FROM moment m CROSS JOIN (
+  SELECT CASE
     WHEN EXISTS (SELECT FROM picked) THEN EXISTS (SELECT FROM alive)
     ELSE EXISTS (SELECT FROM claimcheck.sessions WHERE session = :session AND reaped_at IS NULL AND claims_after < :serial)
-  END AS alive,
-  f.lane, -f.rank AS priority, f.place, f.job AS number, f.id, f.attempt, f.used, f.replays,
-  f.timeout_ms, f.max_attempts, f.deadline_at, f.deadline_ms, f.decision, f.event_count, f.input, f.input_ref, f.labels, f.token
-FROM moment m LEFT JOIN found f ON true
+  END AS alive
+) a LEFT JOIN found f ON true
 ORDER BY f.token;
 
 -- name: promote
