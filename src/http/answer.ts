@@ -2,8 +2,9 @@
  * What becomes of a request, whichever way it came: who asks, what is asked, what is answered, one line of log. An outside
  * (`app.ts` for fetch, `listen.ts` for sockets) makes a `Ctx` of the request and sends the reply.
  */
+import type { KeyHolder } from '../engine/api.ts';
 import { WHOLE_SERVER } from './endpoint.ts';
-import type { Ctx, Endpoint, Params, Reply, Surface } from './endpoint.ts';
+import type { Ctx, Endpoint, Outcome, Params, Reply, Surface } from './endpoint.ts';
 import { PROBLEMS, UNAUTHORIZED, problem, thrownProblem } from './problems.ts';
 import type { Problem } from './problems.ts';
 import { SAFETY_HEADERS, respond } from './respond.ts';
@@ -13,7 +14,20 @@ export type Answering = (c: Ctx) => Promise<Reply>;
 export function createAnswering(table: readonly Endpoint[], surface: Surface): Answering {
   const { log, clock } = surface;
   const nextId = requestIds();
-  const outcome = running(table, surface);
+  const find = finding(table);
+
+  /** Nobody learns what there is without a key: only a route that says so is asked without one. */
+  function callerOf(c: Ctx, needsKey: boolean): Promise<KeyHolder | null> {
+    if (!needsKey) return NOBODY;
+    c.token = bearerToken(c.header('authorization'));
+    return c.token === '' ? NOBODY : surface.engine.authenticate(c.token);
+  }
+
+  function outcome(c: Ctx, found: Found | null): Outcome {
+    if (found === null) return noSuchAddress(table, c);
+    c.route = found.endpoint.path;
+    return found.endpoint.run(c, found.params, surface);
+  }
 
   function finish(c: Ctx, given: Reply | Problem, started: number): Reply {
     const reply = 'ok' in given ? respond(c, surface, given) : given;
@@ -29,9 +43,21 @@ export function createAnswering(table: readonly Endpoint[], surface: Surface): A
   return (c) => {
     const started = clock.monotonicMs();
     c.requestId = nextId();
-    return outcome(c).then((given) => finish(c, given, started));
+    const found = find(c);
+    const needsKey = found?.endpoint.scope !== null;
+    return callerOf(c, needsKey)
+      .then((caller) => {
+        c.caller = caller;
+        return needsKey && caller === null ? UNAUTHORIZED : outcome(c, found);
+      })
+      .then(
+        (given) => finish(c, given, started),
+        (error: unknown) => finish(c, failed(error, c, surface), started),
+      );
   };
 }
+
+const NOBODY = Promise.resolve(null);
 
 /** Puts in what every answer has and this one does not say itself. */
 function complete(headers: Reply['headers'], requestId: string): void {
@@ -45,26 +71,6 @@ function requestIds(): () => string {
   return () => {
     count += 1;
     return `req_${boot}_${count.toString(36)}`;
-  };
-}
-
-function running(table: readonly Endpoint[], surface: Surface): (c: Ctx) => Promise<Reply | Problem> {
-  const find = finding(table);
-
-  return async (c) => {
-    try {
-      const found = find(c);
-      if (found?.endpoint.scope !== null) {
-        c.token = bearerToken(c.header('authorization'));
-        c.caller = c.token === '' ? null : await surface.engine.authenticate(c.token);
-        if (c.caller === null) return UNAUTHORIZED;
-      }
-      if (found === null) return noSuchAddress(table, c);
-      c.route = found.endpoint.path;
-      return await found.endpoint.run(c, found.params, surface);
-    } catch (error) {
-      return failed(error, c, surface);
-    }
   };
 }
 

@@ -17,18 +17,27 @@ export class BodyRefused extends Error {
   }
 }
 
-export async function readJsonBody(c: Ctx, { limits, clock }: Surface): Promise<Parsed<JsonValue>> {
-  const refusal = wrongType(c.header('content-type')) ?? encoded(c);
+/** A promise only where the body is not there yet. */
+export function readJsonBody(
+  c: Ctx,
+  { limits, clock }: Surface,
+): Parsed<JsonValue> | Promise<Parsed<JsonValue>> {
+  const { bodyBytes: maxBytes, bodyMs: totalMs } = limits;
+  const refusal = wrongType(c.header('content-type')) ?? encoded(c) ?? tooLong(c, maxBytes);
   if (refusal !== null) return refusal;
-  try {
-    refuseLength(c, limits.bodyBytes);
-    const whole = { maxBytes: limits.bodyBytes, totalMs: limits.bodyMs, clock };
-    const read = readJson(arrived(c, limits.bodyBytes) ?? (await wholeBody(c, whole)));
-    return read.ok ? read : invalidRequest([read.issue]);
-  } catch (error) {
-    if (error instanceof BodyRefused) return error.problem;
-    throw error;
-  }
+  const bytes = arrived(c, maxBytes);
+  if (bytes !== null) return jsonOf(bytes);
+  return wholeBody(c, { maxBytes, totalMs, clock }).then(jsonOf, problemOf);
+}
+
+function jsonOf(bytes: Uint8Array): Parsed<JsonValue> {
+  const read = readJson(bytes);
+  return read.ok ? read : invalidRequest([read.issue]);
+}
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof BodyRefused) return error.problem;
+  throw error;
 }
 
 /**
@@ -66,6 +75,7 @@ function collected(
   incoming: IncomingMessage,
   { maxBytes, totalMs, clock }: WholeLimits,
 ): Promise<Uint8Array> {
+  if (incoming.destroyed) return Promise.reject(brokenOff()); // who left before has been told of already
   return new Promise((resolve, reject) => {
     const parts: Uint8Array[] = [];
     let bytes = 0;
@@ -93,8 +103,8 @@ function collected(
   });
 }
 
-function refuseLength(c: Ctx, maxBytes: number): void {
-  if (Number(c.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+function tooLong(c: Ctx, maxBytes: number): Problem | null {
+  return Number(c.header('content-length') ?? 0) > maxBytes ? tooLarge(maxBytes).problem : null;
 }
 
 /** Compressed bodies are refused, so a small one cannot grow. */
@@ -135,7 +145,8 @@ const MIN_BYTES_PER_S = 1024;
  */
 export async function* bodyChunks(c: Ctx, limits: ChunkLimits): AsyncGenerator<Uint8Array> {
   const { maxBytes, totalMs, idleMs = Infinity, clock } = limits;
-  refuseLength(c, maxBytes);
+  const refusal = tooLong(c, maxBytes);
+  if (refusal !== null) throw new BodyRefused(refusal);
   c.socket?.sendContinue?.();
   const end = clock.monotonicMs() + (totalMs ?? Infinity);
   const body = open(c);

@@ -147,7 +147,8 @@ export interface Endpoint {
 export type Params = Readonly<Record<string, string>>;
 
 type Address = Pick<Endpoint, 'method' | 'path'>;
-type Outcome = Promise<Reply | Problem> | Reply | Problem;
+/** A promise only where there is something to wait for: each is a turn of the loop's queue, and thousands are open at the same time. */
+export type Outcome = Promise<Reply | Problem> | Reply | Problem;
 
 /** A route that anybody may ask. */
 export function openEndpoint(
@@ -177,20 +178,28 @@ export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
     const query = c.search === '' ? emptyQuery : checkQuery(querySchema, c.search);
     if (!query.ok) return query;
     const { caller, token } = c;
-    const asked = { c, caller, token, id, name, n, query: query.value as z.output<Query> };
-    // without a promise of its own: each is a turn of the loop's queue, and thousands of them are open at the same time
-    if (doc.body === undefined) return handle({ ...asked, body: undefined as z.output<Body> }, surface);
-    return withBody(doc.body, asked, surface);
+    const asked: Asked<z.output<Query>, z.output<Body>> = {
+      c,
+      caller,
+      token,
+      id,
+      name,
+      n,
+      query: query.value as z.output<Query>,
+      body: undefined as z.output<Body>,
+    };
+    return doc.body === undefined ? handle(asked, surface) : withBody(doc.body, asked, surface);
   }
 
-  async function withBody(
-    schema: Body,
-    asked: Omit<Asked<z.output<Query>, never>, 'body'>,
-    surface: Surface,
-  ): Promise<Reply | Problem> {
-    const read = await readJsonBody(asked.c, surface);
-    const body = read.ok ? check(schema, read.value) : read;
-    return body.ok ? await handle({ ...asked, body: body.value }, surface) : body;
+  function withBody(schema: Body, asked: Asked<z.output<Query>, z.output<Body>>, surface: Surface): Outcome {
+    const handleBody = (read: Parsed<unknown>) => {
+      const body = read.ok ? check(schema, read.value) : read;
+      if (!body.ok) return body;
+      asked.body = body.value;
+      return handle(asked, surface);
+    };
+    const read = readJsonBody(asked.c, surface);
+    return 'then' in read ? read.then(handleBody) : handleBody(read);
   }
   return { method, path, scope, doc, run };
 }

@@ -47,11 +47,12 @@ const enqueue = endpoint({
       'storage_full',
     ],
   },
-  async handle({ c, caller, body }, surface) {
+  handle({ c, caller, body }, surface) {
     const key = idempotencyKey(c);
     if (!key.ok) return key;
-    const ticket = await surface.engine.enqueue(caller, jobRequest(body), { idempotencyKey: key.value });
-    return ticket.ok ? accepted(surface, ticket.value.jobId) : ticket;
+    return surface.engine
+      .enqueue(caller, jobRequest(body), { idempotencyKey: key.value })
+      .then((ticket) => (ticket.ok ? accepted(surface, ticket.value.jobId) : ticket));
   },
 });
 
@@ -110,11 +111,11 @@ const status = endpoint({
     },
     problems: ['invalid_request', 'not_found'],
   },
-  async handle(asked, surface) {
+  handle(asked, surface) {
     const waitMs = (asked.query.wait ?? 0) * 1000;
-    const view =
-      waitMs === 0 ? await surface.engine.status(asked.caller, asked.id) : await held(asked, surface, waitMs);
-    return view.ok ? statusReply(asked.c, view.value) : view;
+    const viewed: Promise<Result<StatusView> | Problem> =
+      waitMs === 0 ? surface.engine.status(asked.caller, asked.id) : held(asked, surface, waitMs);
+    return viewed.then((view) => (view.ok ? statusReply(asked.c, view.value) : view));
   },
 });
 

@@ -122,13 +122,14 @@ function refuseTheRest(server: Server, underway: Underway): void {
 function answerOn(app: Pick<App, 'answer'>, on: OnSocket): void {
   const address = addressOf(on.incoming);
   if (address === null) return send(replyOf(NO_ADDRESS), on);
+  const failed = () => {
+    if (on.outgoing.headersSent) on.outgoing.destroy();
+    else send(replyOf(DEFECT), on);
+  };
   app
     .answer(new SocketCtx(address, on))
     .then((reply) => send(reply, on))
-    .catch(() => {
-      if (on.outgoing.headersSent) on.outgoing.destroy();
-      else send(replyOf(DEFECT), on);
-    });
+    .catch(failed);
 }
 
 async function bind(server: Server, host: string, port: number): Promise<number> {
