@@ -12,13 +12,12 @@ import { NO_ANSWER, refuse } from './socket-answers.ts';
 export class Underway {
   readonly #closing = new AbortController();
   readonly #server: Server;
-  /**
-   * The last answer that was begun on a socket, until it is over: what an idle connection holds is copied at every collection. (An
-   * answer that waits behind another one when its socket closes is never told so.)
-   */
+  /** The last answer that was begun on a socket, until it is over: what an idle connection holds is copied at every collection. */
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
   /** Answers that have been awaited for one half of the time that their sockets may stand still. */
   readonly #awaited = new WeakSet<ServerResponse>();
+  /** Answers that were begun behind another one of their socket. */
+  readonly #behind = new WeakMap<Duplex, Set<ServerResponse>>();
   #requests = 0;
 
   constructor(server: Server) {
@@ -33,12 +32,24 @@ export class Underway {
     this.#requests += 1;
     const { socket } = incoming;
     this.#answers.set(socket, outgoing);
+    if (outgoing.socket === null) this.#closeWith(socket, outgoing);
     outgoing.on('close', () => {
       this.#requests -= 1;
       if (this.#answers.get(socket) === outgoing) this.#answers.delete(socket);
       if (!incoming.complete) leaveUnread(incoming);
       if (this.closing.aborted) this.#closeIfDone();
     });
+  }
+
+  /** Node tells no answer of its socket's end but the one whose turn it is. */
+  #closeWith(socket: Duplex, answer: ServerResponse): void {
+    const behind = this.#behind.get(socket) ?? new Set();
+    if (!this.#behind.has(socket)) {
+      this.#behind.set(socket, behind);
+      socket.once('close', () => behind.forEach(closeUnsent));
+    }
+    behind.add(answer);
+    answer.once('close', () => behind.delete(answer));
   }
 
   /** Whether a part of an answer went out on it, and not yet the whole. */
@@ -77,6 +88,10 @@ export class Underway {
     if (this.#requests === 0) this.#server.closeAllConnections();
     else this.#server.closeIdleConnections();
   }
+}
+
+function closeUnsent(answer: ServerResponse): void {
+  if (answer.socket === null && !answer.writableFinished) answer.destroy().emit('close');
 }
 
 /** The rest of a body after its answer holds the socket no longer than it takes a client to see that answer. */
