@@ -33,9 +33,11 @@ function refuse(path: string, message: string): JsonRead {
   return { ok: false, issue: { path, message } };
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 function decode(bytes: Uint8Array): string | null {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     return null;
   }

@@ -20,7 +20,7 @@ type ReadVerbs = Pick<JobStore, 'statuses' | 'job' | 'inlineBlob'>;
 
 export function readVerbs({ connection }: StoreContext): ReadVerbs {
   const sql = prepared<{
-    statuses: StatusRow & LaneTitle;
+    statuses: StatusRow & Pick<LaneTitle, 'tenant' | 'workflow'>;
     job: JobRow & LaneTitle & { calls: CallRow[] | null };
     inlineBlob: BlobRow;
   }>(connection, 'reads');

@@ -17,7 +17,6 @@ import { fromLines, labelsOf, limitsOf, parsed, runningEvent } from './rows.ts';
 export interface StatusRow {
   id: string;
   lane: number;
-  number: number;
   status: Exclude<Status, 'running'>;
   attempt: number;
   artifact: string | null;
@@ -68,7 +67,7 @@ export interface JobRow {
   expires_at: number | null;
 }
 
-export function statusOf(row: StatusRow, lane: LaneTitle): StatusView {
+export function statusOf(row: StatusRow, lane: Pick<LaneTitle, 'workflow'>): StatusView {
   const running = row.since === null ? 0 : 1;
   return {
     jobId: row.id,

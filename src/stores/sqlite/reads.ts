@@ -8,6 +8,19 @@ import { blobReader } from './blobs.ts';
 import type { StoreContext } from './context.ts';
 import { prepared } from './statements.ts';
 
+/** As the statement `statuses` lists them. */
+type StatusColumns = [
+  id: string,
+  lane: number,
+  status: StatusRow['status'],
+  attempt: number,
+  artifact: string | null,
+  updatedAt: number,
+  eventCount: number,
+  since: number | null,
+  error: string | null,
+];
+
 type ReadVerbs = Pick<JobStore, 'statuses' | 'job' | 'inlineBlob'>;
 
 export function readVerbs({ connection, lanes }: StoreContext): ReadVerbs {
@@ -30,9 +43,9 @@ export function readVerbs({ connection, lanes }: StoreContext): ReadVerbs {
     // as one text: the driver takes longer to hand over the rows than all else takes
     statuses: (asked) =>
       connection.read(() => {
-        const ids = JSON.stringify([...new Set(asked.map(({ jobId }) => jobId))]);
-        const rows = parsed<StatusRow[]>(sql.statuses.get({ ids })?.rows ?? '[]');
-        const byId = new Map(rows.map((row) => [row.id, row]));
+        const ids = JSON.stringify(asked.map(({ jobId }) => jobId));
+        const rows = parsed<StatusColumns[]>(sql.statuses.get({ ids })?.rows ?? '[]');
+        const byId = new Map(rows.map((columns) => [columns[0], statusRow(columns)]));
         return asked.map(({ tenant, jobId }) => {
           const found = own(byId.get(jobId), jobId, tenant);
           return found === null ? null : statusOf(found.row, found.lane);
@@ -47,4 +60,9 @@ export function readVerbs({ connection, lanes }: StoreContext): ReadVerbs {
 
     inlineBlob: ({ uri }) => connection.read(() => blob(uri)),
   };
+}
+
+function statusRow(columns: StatusColumns): StatusRow {
+  const [id, lane, status, attempt, artifact, updated_at, event_count, since, error] = columns;
+  return { id, lane, status, attempt, artifact, updated_at, event_count, since, error };
 }

@@ -1,6 +1,5 @@
 -- name: statuses
-SELECT j.id, j.lane, j.number, j.status, j.attempt, j.artifact, j.updated_at, j.event_count, l.since, d.error,
-  n.tenant, n.workflow, n.version, n.output_schema_sha256
+SELECT j.id, j.lane, j.status, j.attempt, j.artifact, j.updated_at, j.event_count, l.since, d.error, n.tenant, n.workflow
 FROM claimcheck.jobs j
   JOIN claimcheck.lanes n ON n.lane = j.lane
   LEFT JOIN claimcheck.leases l ON l.job = j.number

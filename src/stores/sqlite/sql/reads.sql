@@ -1,6 +1,6 @@
 -- name: statuses
-SELECT json_group_array(json_object('id', j.id, 'lane', j.lane, 'number', j.number, 'status', j.status, 'attempt', j.attempt,
-  'artifact', j.artifact, 'updated_at', j.updated_at, 'event_count', j.event_count, 'since', l.since, 'error', d.error)) AS rows
+-- As `StatusColumns` names them.
+SELECT json_group_array(json_array(j.id, j.lane, j.status, j.attempt, j.artifact, j.updated_at, j.event_count, l.since, d.error)) AS rows
 FROM json_each(:ids) asked CROSS JOIN jobs j ON j.id = asked.value
   LEFT JOIN leases l ON l.job = j.number LEFT JOIN decisions d ON d.job = j.number;
 
