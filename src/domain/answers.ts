@@ -1,6 +1,7 @@
 /** The five questions a record answers, each in a sentence for people. */
 import { DISOWNED } from './decide.ts';
 import { FAILURES } from './failures.ts';
+import { iso } from './instant.ts';
 import { spentSoFar, toSettle, whatStoppedIt } from './spending-answers.ts';
 import type { ErrorEntry, Job, JobEvent } from './record.ts';
 
@@ -132,8 +133,4 @@ export function lasted(elapsedMs: number, limitMs: number | undefined): string {
 function duration(ms: number): string {
   if (ms < 1000) return `${ms} ms`;
   return ms < 120_000 ? `${ms / 1000} s` : `${Math.round(ms / 6000) / 10} min`;
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }

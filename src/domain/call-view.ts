@@ -1,6 +1,7 @@
 /** Calls to models and their money as readers see them: snake case, ISO dates, dollars. */
 import { usdOf } from './dollars.ts';
 import type { ErrorCode } from './failures.ts';
+import { iso } from './instant.ts';
 import { servedAnother } from './model-call.ts';
 import type { Billing, ModelCall, ResponseRef } from './model-call.ts';
 import type { Usage } from './money.ts';
@@ -119,8 +120,4 @@ export function spendingJson({ limit, spent, reserved }: JobSpending): SpendingJ
     spent_usd: usdOf(spent),
     reserved_usd: usdOf(reserved),
   };
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }

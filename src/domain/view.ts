@@ -5,6 +5,7 @@ import { callJson, spendingJson } from './call-view.ts';
 import type { CallJson, SpendingJson } from './call-view.ts';
 import { usdOf } from './dollars.ts';
 import { FAILURES, type ErrorCode } from './failures.ts';
+import { iso } from './instant.ts';
 import type { JsonValue } from './json.ts';
 import type {
   ArtifactRef,
@@ -229,10 +230,6 @@ export function artifactJson(ref: ArtifactRef | null): ArtifactJson | null {
 
 function refJson({ uri, sha256, bytes, mediaType }: ArtifactRef): ArtifactJson {
   return { uri, sha256, bytes, media_type: mediaType };
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }
 
 function isoOrNull(at: number | null): string | null {
