@@ -29,6 +29,8 @@ export interface ClaimParts {
   pause: Pause;
   held: HeldLanes;
   reconciler: Reconciler;
+  /** Whether a job may wait for a slot: where one was free when the lanes were last found empty, one more changes nothing. */
+  wants: { slot: boolean };
   /** Each is the first to be asked for in its turn. */
   lanes: LaneGroup[];
   /** Nothing where the worker was killed. */
@@ -74,7 +76,9 @@ async function claimOnce(deps: ClaimDeps, parts: ClaimParts, stopping: AbortSign
   const session = parts.session.id();
   if (session === null) return POLL_MS; // the open session wakes the loop
   await parts.reconciler.settle(session);
-  if (freeSlots(deps, parts) <= 0) return POLL_MS;
+  parts.wants.slot = freeSlots(deps, parts) <= 0;
+  if (parts.wants.slot) return POLL_MS;
+  parts.pause.forget(); // what was hinted at until now, the claims to come will find
   let isFull = true;
   parts.lanes.push(...parts.lanes.splice(0, 1));
   for (const group of parts.lanes) {
@@ -82,12 +86,12 @@ async function claimOnce(deps: ClaimDeps, parts: ClaimParts, stopping: AbortSign
     if (ended === 'cut') return 0;
     if (ended === 'emptied') isFull = false;
   }
-  if (isFull) return POLL_MS; // a slot or a process that comes free wakes the loop
-  const nextDueMs = await deps.store.nextDueInMs();
+  // where there is no room, a slot or a process that comes free wakes the loop
+  const nextDueMs = isFull ? null : await deps.store.nextDueInMs();
   const heldMs = parts.held.leftMs();
   // what is due may be what is held
-  if (heldMs !== null) return Math.max(HELD_PAUSE_MS, Math.min(POLL_MS, heldMs, nextDueMs ?? POLL_MS));
-  return Math.max(MIN_PAUSE_MS, Math.min(POLL_MS, nextDueMs ?? POLL_MS));
+  const leastMs = heldMs === null ? MIN_PAUSE_MS : HELD_PAUSE_MS;
+  return Math.max(leastMs, Math.min(POLL_MS, heldMs ?? POLL_MS, nextDueMs ?? POLL_MS));
 }
 
 /** What claims are made for. */
@@ -122,17 +126,41 @@ async function claimFrom(
     const goesOn =
       isFilled && !suspects && parts.lanes.length === 1 && !stopping.aborted && !parts.reconciler.isInDoubt();
     asked = goesOn ? ask(deps, parts, claimant, jobs.length) : null;
-    for (const job of jobs) parts.begin(job, now);
-    if (!isFilled) return suspects ? 'cut' : 'emptied';
+    await beginBatch(parts, claimant.session, { jobs, now }, asked);
+    if (!isFilled) return suspects || parts.reconciler.isInDoubt() ? 'cut' : 'emptied';
     if (!goesOn) return 'cut';
   }
   return 'full';
 }
 
+/** @param next has its turn to go out first: a batch takes long to begin */
+async function beginBatch(
+  parts: ClaimParts,
+  session: string,
+  { jobs, now }: Pick<Claimed, 'jobs' | 'now'>,
+  next: Asked | null,
+): Promise<void> {
+  try {
+    if (next !== null) await turn();
+    // where the session was lost meanwhile, these were recovered with it
+    if (parts.session.id() === session) for (const job of jobs) parts.begin(job, now);
+  } catch (error) {
+    await next?.answer.catch(() => {}); // while a claim is under way nobody can say which leases are strays
+    throw error;
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
 /** @param beside how many have been claimed and not begun yet */
 function ask(deps: ClaimDeps, parts: ClaimParts, claimant: Claimant, beside = 0): Asked | null {
   const params = paramsOf(deps, parts, claimant, beside);
-  return params === null ? null : { limit: params.limit, answer: claim(deps, parts, params) };
+  if (params === null) return null;
+  const answer = claim(deps, parts, params);
+  answer.catch(() => {}); // where it fails before it is awaited, that is early enough
+  return { limit: params.limit, answer };
 }
 
 /** Null where there is no room. */
@@ -143,7 +171,9 @@ function paramsOf(
   beside: number,
 ): ClaimParams | null {
   const { settings, name: worker } = deps;
-  const room = Math.min(group.room(), freeSlots(deps, parts)) - beside;
+  const free = freeSlots(deps, parts) - beside;
+  if (free <= 0) parts.wants.slot = true;
+  const room = Math.min(group.room() - beside, free);
   const lanes = parts.held.free(group.lanes);
   if (room <= 0 || lanes.length === 0) return null;
   const limit = Math.min(room, batchOf(settings.concurrency));
@@ -186,23 +216,41 @@ function received(
 async function idle(deps: ClaimDeps, parts: ClaimParts, ms: number, stopping: AbortSignal): Promise<void> {
   const standDown = standBy(deps, parts);
   await parts.pause.wait(ms, stopping);
-  await standDown?.();
+  await standDown();
 }
 
-/** @returns what ends it: no claim is under way then, and what it has brought has begun; null where there is none */
-function standBy(deps: ClaimDeps, parts: ClaimParts): (() => Promise<void>) | null {
+/** @returns what ends it: no claim is under way then, and what it has brought has begun */
+function standBy(deps: ClaimDeps, parts: ClaimParts): () => Promise<void> {
+  let isOver = false;
+  let end = async () => {};
+
+  function stand(): boolean {
+    const params = standingParams(deps, parts);
+    const standing = params === null ? undefined : deps.store.standBy?.(params);
+    if (params === null || standing === undefined) return false;
+    const begun = standing.claimed.then((claimed) => {
+      const jobs = received(deps, parts, params, claimed);
+      for (const job of jobs) parts.begin(job, claimed.now);
+      const leftNothing = jobs.length < params.limit && !jobs.some(({ suspicion }) => suspicion > 0);
+      if (isOver || !leftNothing || !stand()) parts.pause.wake();
+    });
+    begun.catch(() => parts.pause.wake()); // whoever ends it hears of it
+    end = async () => {
+      if (!standing.withdraw()) await begun;
+    };
+    return true;
+  }
+
+  stand();
+  return () => {
+    isOver = true;
+    return end();
+  };
+}
+
+function standingParams(deps: ClaimDeps, parts: ClaimParts): ClaimParams | null {
   const session = parts.session.id();
   const group = parts.lanes.find(({ room }) => room() === Infinity);
   if (session === null || group === undefined || parts.reconciler.isInDoubt()) return null;
-  const params = paramsOf(deps, parts, { session, group }, 0);
-  const standing = params === null ? undefined : deps.store.standBy?.(params);
-  if (params === null || standing === undefined) return null;
-  const begun = standing.claimed
-    .then((claimed) => {
-      for (const job of received(deps, parts, params, claimed)) parts.begin(job, claimed.now);
-    })
-    .finally(() => parts.pause.wake());
-  return async () => {
-    if (!standing.withdraw()) await begun;
-  };
+  return paramsOf(deps, parts, { session, group }, 0);
 }

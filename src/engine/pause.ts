@@ -5,6 +5,8 @@ export interface Pause {
   /** Waits for `wake`, for `ms`, or for `signal`. A `wake` that came since the last wait ends this one at once. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
   wake(): void;
+  /** What came since the last wait does not end the next. */
+  forget(): void;
 }
 
 export function createPause(clock: Clock): Pause {
@@ -12,8 +14,12 @@ export function createPause(clock: Clock): Pause {
   let resume: (() => void) | null = null;
   return {
     wake() {
+      if (woken) return;
       woken = true;
       resume?.();
+    },
+    forget() {
+      woken = false;
     },
     async wait(ms, signal) {
       if (!woken && signal?.aborted !== true) await sleepUntil(ms, signal);

@@ -131,11 +131,12 @@ function assemble(
     deps.workflows.find(workflow, version)?.definition.isolation !== 'process';
   /** Tokens taken away before the claim that gave them was answered (or after their attempt had ended). */
   const early = new Set<number>();
+  const wants = { slot: false };
   const slots = createSlots({
     width: settings.concurrency,
     onFree: ({ job }) => {
       if (isAmongOthers(job)) caution.ended(job);
-      pause.wake();
+      if (wants.slot || job.suspicion > 0) pause.wake();
     },
     onStuck: () => deps.onStuck?.(),
     onUnsettled: ({ job }, error) =>
@@ -179,6 +180,7 @@ function assemble(
     pause,
     held,
     reconciler,
+    wants,
     lanes: laneGroups(deps, caution),
     begin(job, now) {
       if (killed.aborted || early.delete(job.token)) return;
