@@ -91,7 +91,7 @@ describe('the answer of an acceptance that is lost', () => {
   });
 
   it('without one: the client does not know, and the job runs once', async () => {
-    const cut = proxy.cutAfter('enqueue.add');
+    const cut = proxy.cutAfter('enqueue.addAlike');
     expect(await party.create('a')).toMatchObject(UNKNOWN);
     await cut;
     other.startWorker();
