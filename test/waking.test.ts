@@ -1,6 +1,7 @@
 /** What makes a worker claim: here its clock stands still, so no poll helps whoever was not woken. */
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { FOLLOW_MS } from '../src/engine/claiming.ts';
 import type { EngineSettings } from '../src/engine/settings.ts';
 import { RetryableError, defineWorkflow } from '../src/index.ts';
 import { openParts } from '../src/main/open.ts';
@@ -31,7 +32,7 @@ async function scene(settings: Partial<EngineSettings> = {}) {
     },
   });
   const clock = manualClock();
-  const parts = await openParts({
+  const options = {
     dataDir: await tempDir(),
     workflows: [workflow],
     model: null,
@@ -39,8 +40,13 @@ async function scene(settings: Partial<EngineSettings> = {}) {
     settings: { leaseMs: LEASE_MS, backoff: { baseMs: BACKOFF_MS, capMs: BACKOFF_MS }, ...settings },
     clock,
     random: () => 1,
-  });
-  onTestFinished(() => parts.close());
+  };
+  const open = async () => {
+    const opened = await openParts(options);
+    onTestFinished(() => opened.close());
+    return opened;
+  };
+  const parts = await open();
   const { jobs: store } = parts.store;
   const claim = store.claim.bind(store);
   store.claim = (params) => {
@@ -58,8 +64,10 @@ async function scene(settings: Partial<EngineSettings> = {}) {
       CALLER,
       Array.from({ length: count }, () => ({ workflow: 'test' })),
     );
+  /** As by another process: nobody here hears of it. */
+  const enqueueElsewhere = async () => (await open()).engine.enqueue(CALLER, { workflow: 'test' });
   const end = (how: 'well' | 'badly' = 'well') => running.shift()?.end(how);
-  return { clock, parts, store, start, enqueue, end, begun: () => begun, claims: () => claims };
+  return { clock, parts, store, start, enqueue, enqueueElsewhere, end, begun: () => begun, claims: () => claims };
 }
 
 /** Long enough that whatever was woken has claimed, and is idle again. */
@@ -70,16 +78,15 @@ async function quiet(): Promise<void> {
 it('an attempt that ends where slots were free costs no claim, and of an enqueue whose jobs have begun the hint alone costs one', async () => {
   const { start, enqueue, end, begun, claims } = await scene({ concurrency: 10 });
   start();
+  await expect.poll(claims).toBe(1);
   await quiet();
-  const before = claims();
   await enqueue();
-  await quiet();
-  expect([begun(), claims() - before]).toEqual([1, 1]);
+  await expect.poll(() => [begun(), claims()]).toEqual([1, 2]);
   end();
   await quiet();
-  expect(claims() - before).toBe(1);
+  expect(claims()).toBe(2);
   await enqueue(2);
-  expect(begun()).toBe(3); // the worker stood by again
+  await expect.poll(begun).toBe(3); // the worker stood by again
 });
 
 it.each([1, 3])(
@@ -105,11 +112,12 @@ it('what an enqueue could not bring along is claimed at once, and nothing where 
   const handIn = store.enqueue.bind(store);
   store.enqueue = async (requests) => (await handIn(requests)).map((answer) => ({ ...answer, moved: [] }));
   start();
+  await expect.poll(claims).toBe(1);
   await quiet();
-  const before = claims();
   await enqueue(10);
+  await expect.poll(begun).toBe(10);
   await quiet();
-  expect([begun(), claims() - before]).toEqual([10, 0]);
+  expect(claims()).toBe(1);
   await enqueue(100); // more than one claim brings where there are so few slots
   await expect.poll(begun).toBe(110);
 });
@@ -131,18 +139,43 @@ it('what is handed in while a claim is under way begins, although that claim has
 });
 
 it('a retry begins when it is due', async () => {
-  const { clock, start, enqueue, end, begun } = await scene({ concurrency: 10 });
+  const { clock, start, enqueue, end, begun, claims } = await scene({ concurrency: 10 });
   start();
-  await quiet();
+  await expect.poll(claims).toBe(1);
   await enqueue();
-  await expect.poll(begun).toBe(1);
+  await expect.poll(() => [begun(), claims()]).toEqual([1, 2]);
   end('badly');
+  await expect.poll(claims).toBe(3); // it heard of the retry, and waits for it
   await quiet();
   await clock.advance(BACKOFF_MS - 1);
   await quiet();
   expect(begun()).toBe(1);
   await clock.advance(6);
   await expect.poll(begun).toBe(2);
+});
+
+it('what another process hands in begins soon after a claim that brought something, and soon after an end', async () => {
+  const { clock, start, enqueue, enqueueElsewhere, end, begun, claims } = await scene({ concurrency: 10 });
+  await enqueue();
+  const worker = start();
+  await expect.poll(begun).toBe(1);
+  await enqueueElsewhere();
+  await quiet();
+  expect(begun()).toBe(1);
+  await clock.advance(FOLLOW_MS);
+  await expect.poll(begun).toBe(2);
+  const before = claims();
+  await clock.advance(FOLLOW_MS);
+  await expect.poll(claims).toBe(before + 1); // it found nothing, so nothing follows
+  await quiet();
+  await enqueueElsewhere();
+  await clock.advance(FOLLOW_MS);
+  await quiet();
+  expect(begun()).toBe(2);
+  end();
+  await expect.poll(() => worker.slotsTaken()).toBe(1);
+  await clock.advance(FOLLOW_MS);
+  await expect.poll(begun).toBe(3);
 });
 
 it('a suspect that had to wait for others begins when one of them ends', async () => {
@@ -211,9 +244,10 @@ it('a claim ahead that fails at once leaves the batch before it alone', async ()
 });
 
 it('where every lane is held, a job begins when that is over', async () => {
-  const { clock, parts, start, enqueue, begun } = await scene({ concurrency: 10 });
+  const { clock, parts, start, enqueue, begun, claims } = await scene({ concurrency: 10 });
   parts.store.ledger.heldWorkflows = async () => [{ workflow: 'test', forMs: 300 }];
   start();
+  await expect.poll(claims).toBe(1);
   await quiet();
   await clock.advance(1500); // with each renewal a worker looks what is held
   parts.wakeups.emit({ type: 'queued' });

@@ -29,7 +29,7 @@ export interface ClaimParts {
   pause: Pause;
   held: HeldLanes;
   reconciler: Reconciler;
-  /** Whether a job may wait for a slot: where one was free when the lanes were last found empty, one more changes nothing. */
+  /** Whether jobs that the store has now may wait for a slot: not where one was free when the lanes were last found empty. */
   wants: { slot: boolean };
   /** Each is the first to be asked for in its turn. */
   lanes: LaneGroup[];
@@ -50,6 +50,11 @@ export interface LaneGroup {
 const POLL_MS = 500;
 const MIN_PAUSE_MS = 5;
 const HELD_PAUSE_MS = 50;
+/**
+ * A worker that has something to do looks again after so long. Stores tell nothing while something that came in just now still waits in the
+ * same lane, and what is committed once that was taken is told by nobody.
+ */
+export const FOLLOW_MS = 25;
 /** The bounds of one claim. */
 const MOST_JOBS = 500;
 const FEW_JOBS = 50;
@@ -75,10 +80,10 @@ export async function claimLoop(deps: ClaimDeps, parts: ClaimParts, stopping: Ab
 async function claimOnce(deps: ClaimDeps, parts: ClaimParts, stopping: AbortSignal): Promise<number> {
   const session = parts.session.id();
   if (session === null) return POLL_MS; // the open session wakes the loop
+  parts.pause.forget(); // what was hinted at until now, the claims to come will find
   await parts.reconciler.settle(session);
   parts.wants.slot = freeSlots(deps, parts) <= 0;
   if (parts.wants.slot) return POLL_MS;
-  parts.pause.forget(); // what was hinted at until now, the claims to come will find
   let isFull = true;
   parts.lanes.push(...parts.lanes.splice(0, 1));
   for (const group of parts.lanes) {
@@ -121,6 +126,7 @@ async function claimFrom(
   while (asked !== null) {
     const { limit, answer } = asked;
     const { jobs, now } = await answer;
+    if (jobs.length > 0) parts.pause.wakeWithin(FOLLOW_MS);
     const suspects = jobs.some(({ suspicion }) => suspicion > 0);
     const isFilled = jobs.length === limit;
     const goesOn =

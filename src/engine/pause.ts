@@ -5,6 +5,8 @@ export interface Pause {
   /** Waits for `wake`, for `ms`, or for `signal`. A `wake` that came since the last wait ends this one at once. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
   wake(): void;
+  /** A `wake` after `ms` at the latest. */
+  wakeWithin(ms: number): void;
   /** What came since the last wait does not end the next. */
   forget(): void;
 }
@@ -12,11 +14,24 @@ export interface Pause {
 export function createPause(clock: Clock): Pause {
   let woken = false;
   let resume: (() => void) | null = null;
+  let wakesSoon = false;
+
+  function wake(): void {
+    if (woken) return;
+    woken = true;
+    resume?.();
+  }
+
   return {
-    wake() {
-      if (woken) return;
-      woken = true;
-      resume?.();
+    wake,
+    wakeWithin(ms) {
+      if (wakesSoon) return;
+      wakesSoon = true;
+      const due = () => {
+        wakesSoon = false;
+        wake();
+      };
+      clock.after(ms, due, { unref: true });
     },
     forget() {
       woken = false;

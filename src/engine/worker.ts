@@ -14,7 +14,7 @@ import { startAttempt } from './attempt.ts';
 import type { AttemptDeps } from './attempt.ts';
 import { createCaution } from './caution.ts';
 import type { Caution } from './caution.ts';
-import { claimLoop } from './claiming.ts';
+import { FOLLOW_MS, claimLoop } from './claiming.ts';
 import type { ClaimParts, LaneGroup } from './claiming.ts';
 import type { WorkflowTable } from './define.ts';
 import { nameOf } from './faults.ts';
@@ -137,6 +137,7 @@ function assemble(
     onFree: ({ job }) => {
       if (isAmongOthers(job)) caution.ended(job);
       if (wants.slot || job.suspicion > 0) pause.wake();
+      else pause.wakeWithin(FOLLOW_MS);
     },
     onStuck: () => deps.onStuck?.(),
     onUnsettled: ({ job }, error) =>

@@ -65,6 +65,17 @@ describe('workers are told', () => {
     expect(await told()).toEqual(['ready']);
   });
 
+  it.each([{}, { labels: { a: 'b' } }])(
+    'of what comes within a transaction also where something else waits now: that may be gone before the commit (%j)',
+    async (job) => {
+      await untold(() => f.enqueueOne());
+      await client.query('BEGIN');
+      await f.jobs.enqueueWithin?.(client, f.request(null, job));
+      await client.query('COMMIT');
+      expect(await told()).toEqual(['ready']);
+    },
+  );
+
   it('of what is due before they look again by themselves, where nothing else is due before', async () => {
     await f.openSession('ses_1');
     const { now } = await f.claim('ses_1');

@@ -140,15 +140,17 @@ export class Intake {
     const lanes: number[] = [];
     for (const { job } of terms) lanes.push((await this.#laneOf(job)).lane);
     const [first] = terms;
+    const told_later = on !== undefined;
     const oneForAll = now === null && terms.length === 1 && first?.labels === null;
     const added = oneForAll
       ? await this.#sql.addAlike.all(
-          { ...this.#jobColumns(jobs), lane: lanes[0] ?? 0, ...termValues(first) },
+          { ...this.#jobColumns(jobs), told_later, lane: lanes[0] ?? 0, ...termValues(first) },
           on,
         )
       : await this.#sql.add.all(
           {
             ...this.#jobColumns(jobs),
+            told_later,
             now,
             terms: numbers(places),
             lanes: numbers(lanes),

@@ -12,6 +12,14 @@ export class MigrationDeniedError extends Error {
   override readonly name = 'MigrationDeniedError';
 }
 
+const PERMISSION_DENIED = '42501';
+
+/** This role lacks a right that the store needs. */
+export class MissingRightsError extends Error {
+  override readonly name = 'MissingRightsError';
+  readonly code = PERMISSION_DENIED;
+}
+
 const DISK_FULL = '53100';
 const UNIQUE_VIOLATION = '23505';
 const NO_TRANSACTION = '25P01';

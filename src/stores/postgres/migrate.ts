@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { QueryConfig } from 'pg';
 import type { Connection } from './connection.ts';
-import { MigrationDeniedError, SchemaRefusedError } from './errors.ts';
+import { MigrationDeniedError, MissingRightsError, SchemaRefusedError } from './errors.ts';
 import { inSchema } from './statements.ts';
 
 const DIRECTORY = new URL('migrations/', import.meta.url);
@@ -56,6 +56,26 @@ export async function migrate(connection: Connection): Promise<void> {
       throw asRefusal(error, schema);
     }
   });
+}
+
+/**
+ * A right to a table that a migration has made is easily forgotten, and would first be missed where an attempt has ended: it could not be
+ * settled, and would run again.
+ * @throws MissingRightsError
+ */
+export async function requireRights(connection: Connection): Promise<void> {
+  const { schema } = connection;
+  const { rows } = await connection.withClient((client) =>
+    client.query<{ tables: string | null }>(
+      `SELECT string_agg(c.relname, ', ' ORDER BY c.relname) AS tables
+       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE n.nspname = '${schema}' AND c.relkind = 'r' AND c.relname <> 'migrations'
+         AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
+           AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))`,
+    ),
+  );
+  const tables = rows[0]?.tables ?? null;
+  if (tables !== null) throw new MissingRightsError(`permission denied for ${tables} in the schema ${schema}`);
 }
 
 /** A migration may rewrite a large table, and the others wait for it. */

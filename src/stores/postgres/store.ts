@@ -23,7 +23,7 @@ import { ledgerOf } from './ledger.ts';
 import { listVerb } from './list.ts';
 import { listen } from './listener.ts';
 import type { Hint } from './listener.ts';
-import { checkSchemaName, dryRun, migrate } from './migrate.ts';
+import { checkSchemaName, dryRun, migrate, requireRights } from './migrate.ts';
 import { Marks } from './marks.ts';
 import { Moves } from './moves.ts';
 import { readVerbs } from './reads.ts';
@@ -45,7 +45,7 @@ export interface PostgresStoreOptions {
 
 /**
  * @throws SchemaRefusedError with a sentence for its operator where the schema is not ours or is newer than this version;
- * MigrationDeniedError where it has to be migrated and this role may not
+ * MigrationDeniedError where it has to be migrated and this role may not; MissingRightsError where this role may not use all of its tables
  * @throws StoreUnavailableError where the server cannot be reached
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
@@ -54,6 +54,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const connection = new Connection(url, schema);
   try {
     await migrate(connection);
+    await requireRights(connection);
     const context = assemble(connection, options);
     const store = { ...verbs(context), description: describe(url, schema) };
     await store.jobs.ping();

@@ -17,8 +17,9 @@ FROM (SELECT claimcheck.now_ms() AS now OFFSET 0) one LEFT JOIN known k ON true;
 -- name: add
 -- What jobs have in common is given once, and each job has the place of its own there (`terms`).
 -- Where no `now` is given, the jobs were accepted as of 0: their instants are distances, and this statement's time is added.
--- Workers are told where nothing that came in lately still waits in the lane: whoever works on it is awake then. (Not by NOT
--- EXISTS, which would become a join with all that is ready.) They are told, too, of what is due before an idle worker looks
+-- Workers are told where nothing that came in lately still waits in the lane: whoever works on it is awake then, and looks once more soon.
+-- (Not by NOT EXISTS, which would become a join with all that is ready.) Within somebody's own transaction (`told_later`) they are
+-- told in any case: it may be long until that is committed. They are told, too, of what is due before an idle worker looks
 -- again by itself. Where somebody who listens holds a transaction open, what is told piles up, and a full queue would have
 -- every commit refused that tells of something: so from half on nothing is told.
 WITH moment AS MATERIALIZED (
@@ -73,7 +74,7 @@ WITH moment AS MATERIALIZED (
     SELECT DISTINCT lane, priority, CASE WHEN run_at > m.now THEN run_at END AS due FROM asked WHERE run_at < m.now + 500
   ) a
   WHERE CASE
-    WHEN a.due IS NULL THEN (
+    WHEN a.due IS NULL THEN :told_later::boolean OR (
       SELECT r.job FROM claimcheck.ready r
       WHERE r.lane = a.lane AND r.rank = -a.priority AND r.place > m.now - 100 LIMIT 1
     ) IS NULL
@@ -85,7 +86,6 @@ SELECT m.base, CASE
     WHEN EXISTS (SELECT FROM told) THEN CASE WHEN pg_notification_queue_usage() < 0.5 THEN pg_notify(:channel, 'ready') END
   END AS said
 FROM moment m;
-
 
 -- name: addAlike
 -- As `add`, for jobs that were accepted as of 0 and differ in their ids and inputs alone.
@@ -106,8 +106,8 @@ WITH moment AS MATERIALIZED (
   INSERT INTO claimcheck.ready (lane, rank, place, job, deadline_at)
   SELECT lane, -priority, place, number, deadline_at FROM jobs
 )
-SELECT m.now AS base, CASE WHEN (
+SELECT m.now AS base, CASE WHEN (:told_later::boolean OR (
     SELECT r.job FROM claimcheck.ready r
     WHERE r.lane = :lane::integer AND r.rank = -:priority::integer AND r.place > m.now - 100 LIMIT 1
-  ) IS NULL AND pg_notification_queue_usage() < 0.5 THEN pg_notify(:channel, 'ready') END AS said
+  ) IS NULL) AND pg_notification_queue_usage() < 0.5 THEN pg_notify(:channel, 'ready') END AS said
 FROM moment m;
