@@ -67,7 +67,17 @@ async function scene(settings: Partial<EngineSettings> = {}) {
   /** As by another process: nobody here hears of it. */
   const enqueueElsewhere = async () => (await open()).engine.enqueue(CALLER, { workflow: 'test' });
   const end = (how: 'well' | 'badly' = 'well') => running.shift()?.end(how);
-  return { clock, parts, store, start, enqueue, enqueueElsewhere, end, begun: () => begun, claims: () => claims };
+  return {
+    clock,
+    parts,
+    store,
+    start,
+    enqueue,
+    enqueueElsewhere,
+    end,
+    begun: () => begun,
+    claims: () => claims,
+  };
 }
 
 /** Long enough that whatever was woken has claimed, and is idle again. */

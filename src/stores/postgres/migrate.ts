@@ -75,7 +75,8 @@ export async function requireRights(connection: Connection): Promise<void> {
     ),
   );
   const tables = rows[0]?.tables ?? null;
-  if (tables !== null) throw new MissingRightsError(`permission denied for ${tables} in the schema ${schema}`);
+  if (tables !== null)
+    throw new MissingRightsError(`permission denied for ${tables} in the schema ${schema}`);
 }
 
 /** A migration may rewrite a large table, and the others wait for it. */
