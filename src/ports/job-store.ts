@@ -238,7 +238,10 @@ export interface JobStore {
   /** The bytes of a small artifact or evidence that was written with a settlement, or null. */
   inlineBlob(params: { uri: string }): Promise<InlineBlob | null>;
 
-  /** When the next waiting job becomes due, by the store's clock, as a delay from now; null where none waits. */
+  /**
+   * When the next waiting job becomes due, by the store's clock, as a delay from now; null where none waits. Sooner where a claim would
+   * see then what the last one could not.
+   */
   nextDueInMs(): Promise<number | null>;
 
   /** Resolves where the store answers and its disk takes writes. */

@@ -29,6 +29,15 @@ it('they look from the start once a second, however expensive that is', () => {
   expect([marks.at(1999).length, marks.at(2000).length]).toEqual([1, 0]);
 });
 
+it('after a claim that began at marks, it is known when one begins at the start again', () => {
+  const marks = resting();
+  expect(marks.restMs(1000)).toBe(null);
+  marks.at(1100);
+  expect([marks.restMs(1150), marks.restMs(1500)]).toEqual([250, 0]);
+  marks.at(1400);
+  expect(marks.restMs(1400)).toBe(null);
+});
+
 it('the mark goes on, and never back', () => {
   const marks = resting();
   marks.claimed({ ...PLACE, rank: -1, place: 20_000 });

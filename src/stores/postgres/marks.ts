@@ -27,11 +27,22 @@ const SLACK_MS = 250;
 export class Marks {
   readonly #byLane = new Map<number, Place>();
   #restUntil = 0;
+  /** Whether the last claim began at marks, so that there may be more than it saw. */
+  #isPartial = false;
 
   /** The places to begin at; none, for the start of every lane. */
   at(monotonicMs: number): Place[] {
-    if (monotonicMs >= this.#restUntil) return [];
-    return [...this.#byLane.values()].map((mark) => ({ ...mark, place: mark.place - SLACK_MS }));
+    const rests = monotonicMs < this.#restUntil;
+    const places = rests
+      ? [...this.#byLane.values()].map((mark) => ({ ...mark, place: mark.place - SLACK_MS }))
+      : [];
+    this.#isPartial = places.length > 0;
+    return places;
+  }
+
+  /** In how long a claim begins at the start again; null where the last one did. */
+  restMs(monotonicMs: number): number | null {
+    return this.#isPartial ? Math.max(0, this.#restUntil - monotonicMs) : null;
   }
 
   /** A look from the start of every lane took so long. */

@@ -86,7 +86,10 @@ class Sweeper {
 
   async nextDueInMs(): Promise<number | null> {
     const row = await this.#sql.nextDue.get({});
-    return row === undefined || row.due === null ? null : row.due_ms;
+    const dueMs = row === undefined || row.due === null ? null : row.due_ms;
+    const restMs = this.#context.marks.restMs(performance.now());
+    if (dueMs === null || restMs === null) return dueMs ?? restMs;
+    return Math.min(dueMs, restMs);
   }
 
   async #expire(limit: number): Promise<Moved[]> {
