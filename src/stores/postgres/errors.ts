@@ -12,7 +12,7 @@ export class MigrationDeniedError extends Error {
   override readonly name = 'MigrationDeniedError';
 }
 
-const PERMISSION_DENIED = '42501';
+export const PERMISSION_DENIED = '42501';
 
 /** This role lacks a right that the store needs. */
 export class MissingRightsError extends Error {

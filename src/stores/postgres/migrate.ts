@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { QueryConfig } from 'pg';
 import type { Connection } from './connection.ts';
-import { MigrationDeniedError, MissingRightsError, SchemaRefusedError } from './errors.ts';
+import { MigrationDeniedError, MissingRightsError, PERMISSION_DENIED, SchemaRefusedError } from './errors.ts';
 import { inSchema } from './statements.ts';
 
 const DIRECTORY = new URL('migrations/', import.meta.url);
@@ -146,7 +146,7 @@ function foundation({ exists, relations }: Found, schema: string): string[] {
 
 /** What the server says of missing rights. */
 function asRefusal(error: unknown, schema: string): unknown {
-  const denied = error instanceof Error && 'code' in error && error.code === '42501';
+  const denied = error instanceof Error && 'code' in error && error.code === PERMISSION_DENIED;
   if (!denied) return error;
   const options = { cause: error };
   return new MigrationDeniedError(
