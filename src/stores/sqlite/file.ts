@@ -49,7 +49,7 @@ export async function prepareFile(connection: Connection, path: string): Promise
       );
     }
     db.exec('PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY');
-    // The log is checkpointed every 1,000 pages, SQLite's default: rewritten in place it is synced in half of the time that a growing one takes.
+    // The log is checkpointed every 1,000 pages, as SQLite does by default: rewritten in place it is synced sooner than while it grows.
     db.exec('PRAGMA journal_size_limit = 67108864');
   });
   await connection.write(() => migrate(db, path));
