@@ -33,7 +33,10 @@ function mark() {
 }
 
 function begin() {
-  if (counts.begun === 0) counts.firstMs = nowMs();
+  if (counts.begun === 0) {
+    counts.firstMs = nowMs();
+    mark();
+  }
   counts.begun += 1;
 }
 
@@ -42,7 +45,7 @@ function count() {
   if (counts.ran % MARK_EVERY === 0) mark();
 }
 
-/** What the jobs do, by name. @type {Record<string, (ms: number) => Run>} */
+/** What the jobs do, by name. @type {Record<string, (ms: number, warm: number) => Run>} */
 const FUNCTIONS = {
   nothing: () => () => {
     count();
@@ -59,9 +62,12 @@ const FUNCTIONS = {
       count();
       return null;
     },
-  sleep: (ms) => async () => {
-    begin();
-    await sleep(ms);
+  /** The first `warm` of them end at once. */
+  sleep: (ms, warm) => async () => {
+    if (counts.ran >= warm) {
+      begin();
+      await sleep(ms);
+    }
     count();
     return null;
   },
@@ -121,12 +127,12 @@ const verbs = {
     }
   },
 
-  /** @param {{ job: string, ms?: number }} args */
-  async work({ job, ms = 0 }) {
+  /** @param {{ job: string, ms?: number, warm?: number }} args */
+  async work({ job, ms = 0, warm = 0 }) {
     const make = FUNCTIONS[job] ?? failed(`there is no function ${job}`);
     mark();
     setInterval(tell, TELL_MS).unref();
-    await system.work(make(ms));
+    await system.work(make(ms, warm));
   },
 
   /** Resolves once nothing is left, with the moment at which that was seen. */

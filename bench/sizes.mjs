@@ -9,7 +9,7 @@
  * @property {{ ms: number }} enqueue
  * @property {{ jobs: number, warm: number }} drain `warm`: besides, before the clock starts, for each process
  * @property {{ jobs: number, rounds: number }} latency
- * @property {{ jobs: number, ms: number, rounds: number }} inFlight
+ * @property {{ jobs: number, warm: number, ms: number, rounds: number }} inFlight
  * @property {{ rounds: number, limitMs: number }} recovery
  * @property {{ warm: number, ms: number, rounds: number }} http `warm`: answers before they are counted
  * @property {{ finished: number, jobs: number, warm: number, rounds: number }} history
@@ -26,9 +26,9 @@ export const SIZES = {
     enqueue: { ms: 2000 },
     drain: { jobs: 30_000, warm: 10_000 },
     latency: { jobs: 250, rounds: 2 },
-    inFlight: { jobs: 5000, ms: 5000, rounds: 2 },
+    inFlight: { jobs: 5000, warm: 2000, ms: 5000, rounds: 2 },
     recovery: { rounds: 3, limitMs: 90_000 },
-    http: { warm: 20_000, ms: 5000, rounds: 3 },
+    http: { warm: 20_000, ms: 2000, rounds: 7 },
     history: { finished: 1_000_000, jobs: 200_000, warm: 10_000, rounds: 2 },
     held: { ms: 60_000, stretch: 20_000, jobs: 30_000, warm: 10_000, rounds: 2 },
     models: { calls: 2000, streams: 1000, rounds: 3 },
@@ -40,7 +40,7 @@ export const SIZES = {
     enqueue: { ms: 1000 },
     drain: { jobs: 8000, warm: 4000 },
     latency: { jobs: 100, rounds: 1 },
-    inFlight: { jobs: 5000, ms: 5000, rounds: 1 },
+    inFlight: { jobs: 5000, warm: 2000, ms: 5000, rounds: 1 },
     recovery: { rounds: 1, limitMs: 40_000 },
     http: { warm: 10_000, ms: 2000, rounds: 2 },
     history: { finished: 20_000, jobs: 8000, warm: 4000, rounds: 1 },

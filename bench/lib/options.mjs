@@ -68,6 +68,7 @@ export function refuseUnwritable(file) {
 function among(option, given, known) {
   const names = given?.split(',');
   const stray = names?.find((name) => !known.some((one) => one === name));
-  if (stray !== undefined) throw new Error(`--${option} takes ${known.join(', ')}; ${stray} is none of them`);
+  if (stray !== undefined)
+    throw new Error(`--${option} takes ${known.join(', ')}; ${stray || 'an empty name'} is none of them`);
   return known.filter((name) => names?.includes(name) ?? true);
 }

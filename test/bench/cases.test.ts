@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { Bench } from '../../bench/cases/index.mjs';
 import { CASES } from '../../bench/cases/index.mjs';
 import { fillAndDrain } from '../../bench/cases/drain.mjs';
+import { inFlight } from '../../bench/cases/in-flight.mjs';
 import { GOALS } from '../../bench/goals.mjs';
 import { readOptions } from '../../bench/lib/options.mjs';
 import { openPlaces } from '../../bench/lib/places.mjs';
@@ -105,6 +106,7 @@ describe('the command line', () => {
 
   test.each([
     [['--case', 'darin'], '--case takes enqueue, '],
+    [['--systems', 'plainjob,'], '--systems takes '],
     [['--json', '/no/such/directory/rows.json'], '--json: /no/such/directory/rows.json cannot be written'],
     [['--fast'], "Unknown option '--fast'"],
   ])('%j ends at once, with a sentence', (args, sentence) => {
@@ -125,6 +127,21 @@ test.each(['claimcheck-sqlite', 'floor-sqlite'])('%s drains a small queue', asyn
     );
     expect(numbers['jobs/s']).toBeGreaterThan(0);
     expect(numbers['cpu us/job']).toBeGreaterThan(0);
+  } finally {
+    await places.close();
+  }
+});
+
+test('what runs before those that wait is not in their time', async () => {
+  const places = await openPlaces();
+  try {
+    const size = { jobs: 20, warm: 100, ms: 2500 };
+    const numbers = await places.within('claimcheck-sqlite', (ground) =>
+      inFlight(ground, 'claimcheck-sqlite', size),
+    );
+    expect(numbers['wall s']).toBeGreaterThanOrEqual(size.ms / 1000);
+    expect(numbers['wall s']).toBeLessThan(2 * (size.ms / 1000)); // the hundred, twenty at a time, would take five times as long
+    expect(numbers['cpu s']).toBeGreaterThan(0);
   } finally {
     await places.close();
   }
