@@ -30,9 +30,12 @@ export function repeated(values: readonly string[]): { different: string; places
 
 /** As `texts`, for values that are no JSON: names that the server made itself. */
 export function names(values: readonly string[]): string {
-  const bad = values.find((value) => !isName(value));
-  if (bad !== undefined) throw new Error(`${JSON.stringify(bad)} is no name that the server made`);
-  return texts(values);
+  const joined = texts(values);
+  if (!isPlain(joined) || values.some((value) => value.includes(SEPARATOR))) {
+    const bad = values.find((value) => !isName(value));
+    throw new Error(`${JSON.stringify(bad)} is no name that the server made`);
+  }
+  return joined;
 }
 
 /** Whether a text may be one of `names`; what may not is the name of nothing. */
