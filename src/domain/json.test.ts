@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson, jsonIssue, MAX_JSON_DEPTH, pointer } from './json.ts';
+import { canonicalJson, jsonCopy, jsonIssue, MAX_JSON_DEPTH, pointer } from './json.ts';
 import type { JsonValue } from './json.ts';
 
 /** Values as JSON has them, with integers that survive and keys of every kind. */
@@ -112,6 +112,36 @@ describe('jsonIssue', () => {
       ),
       { numRuns: 1000 },
     );
+  });
+});
+
+describe('jsonCopy', () => {
+  test('is what reading the JSON again gives', () => {
+    const asked = fc.anything({ withNullPrototype: true, withSparseArray: true, stringUnit: 'binary' });
+    fc.assert(
+      fc.property(fc.oneof(json, asked), (value) => {
+        if (jsonIssue(value) !== null) return;
+        expect(jsonCopy(value as JsonValue)).toStrictEqual(JSON.parse(JSON.stringify(value)));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test.each([
+    ['-0', { n: [-0] }],
+    ['a property that is undefined', { a: 1, gone: undefined, b: [{ gone: undefined }] }],
+    ['an object without a prototype', Object.assign(Object.create(null), { a: 1 })],
+    ['a key that would set the prototype', JSON.parse('{"__proto__":{"a":-0},"b":1}')],
+    ['a kind of array', { list: Object.assign(new (class extends Array<number> {})(), [1]) }],
+  ])('of %s too', (_, value) => {
+    expect(jsonCopy(value as JsonValue)).toStrictEqual(JSON.parse(JSON.stringify(value)));
+  });
+
+  test('shares no object with the value', () => {
+    const value = { a: [{ b: 1 }] };
+    const copy = jsonCopy(value);
+    value.a[0] = { b: 2 };
+    expect(copy).toEqual({ a: [{ b: 1 }] });
   });
 });
 

@@ -102,6 +102,29 @@ function objectIssue(value: object, depth: number, seen: Seen) {
 }
 
 /**
+ * What reading its JSON text would give, for a value that `jsonIssue` lets pass: without the properties that have no value, and with 0
+ * for -0. Texts are most of most values, and are shared here, where a parser reads them character by character.
+ */
+export function jsonCopy(value: JsonValue): JsonValue {
+  if (typeof value === 'number') return value + 0;
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return Array.from(value, (item) => jsonCopy(item)); // `map` would ask a subclass for one of its own
+  const copy: Record<string, JsonValue> = {};
+  for (const key of Object.keys(value)) {
+    const item = value[key];
+    if (item === undefined) continue;
+    if (key === '__proto__') own(copy, key, jsonCopy(item));
+    else copy[key] = jsonCopy(item);
+  }
+  return copy;
+}
+
+/** As a parser does it: to assign this key would set the prototype. */
+function own(copy: object, key: string, value: JsonValue): void {
+  Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/**
  * JSON with keys sorted by UTF-16 code units and no white space (the form of RFC 8785 for the values that
  * `jsonIssue` lets pass): equal values give equal text.
  * @param text what `JSON.stringify` makes of it, where that is known

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { NewJob, NewRequest } from '../domain/accept.ts';
 import { nanoOf } from '../domain/dollars.ts';
-import { canonicalJson, jsonIssue, pointer } from '../domain/json.ts';
+import { canonicalJson, jsonCopy, jsonIssue, pointer } from '../domain/json.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { NanoUsd } from '../domain/money.ts';
 import type { ValidationIssue } from '../domain/record.ts';
@@ -253,8 +253,9 @@ function checkInput(
   const path = `${root}/input`;
   const issue = request.input === undefined ? null : jsonIssue(request.input);
   if (issue !== null) return invalid([{ path: `${path}${issue.path}`, message: issue.message }]);
-  const text = JSON.stringify(request.input ?? null);
-  const json = JSON.parse(text) as JsonValue;
+  const given = (request.input ?? null) as JsonValue;
+  const text = JSON.stringify(given);
+  const json = jsonCopy(given);
   const canonical = canonicalJson(json, text);
   if (Buffer.byteLength(canonical) > maxBytes) {
     const message = `is larger than ${maxBytes} bytes; upload it as a file instead`;
