@@ -253,9 +253,9 @@ function checkInput(
   const path = `${root}/input`;
   const issue = request.input === undefined ? null : jsonIssue(request.input);
   if (issue !== null) return invalid([{ path: `${path}${issue.path}`, message: issue.message }]);
-  const given = (request.input ?? null) as JsonValue;
-  const text = JSON.stringify(given);
-  const json = jsonCopy(given);
+  // the schema sees what is stored, whatever a getter of the caller's says the next time
+  const json = jsonCopy((request.input ?? null) as JsonValue);
+  const text = JSON.stringify(json);
   const canonical = canonicalJson(json, text);
   if (Buffer.byteLength(canonical) > maxBytes) {
     const message = `is larger than ${maxBytes} bytes; upload it as a file instead`;
