@@ -4,12 +4,12 @@
  */
 import type { KeyHolder } from '../engine/api.ts';
 import { WHOLE_SERVER } from './endpoint.ts';
-import type { Ctx, Endpoint, Outcome, Params, Reply, Surface } from './endpoint.ts';
+import type { Ctx, Endpoint, Outcome, FullReply, Params, Reply, Surface } from './endpoint.ts';
 import { PROBLEMS, UNAUTHORIZED, problem, thrownProblem } from './problems.ts';
 import type { Problem } from './problems.ts';
-import { SAFETY_HEADERS, respond } from './respond.ts';
+import { allHeaders, respond } from './respond.ts';
 
-export type Answering = (c: Ctx) => Promise<Reply>;
+export type Answering = (c: Ctx) => Promise<FullReply>;
 
 export function createAnswering(table: readonly Endpoint[], surface: Surface): Answering {
   const { log, clock } = surface;
@@ -29,14 +29,12 @@ export function createAnswering(table: readonly Endpoint[], surface: Surface): A
     return found.endpoint.run(c, found.params, surface);
   }
 
-  function finish(c: Ctx, given: Reply | Problem, started: number): Reply {
-    const reply = 'ok' in given ? respond(c, surface, given) : given;
-    complete(reply.headers, c.requestId);
+  function finish(c: Ctx, given: Reply | Problem, started: number): FullReply {
+    const { status, headers, body } = 'ok' in given ? respond(c, surface, given) : given;
     const ms = Math.round(clock.monotonicMs() - started);
     const { requestId, method, route, caller } = c;
-    const { status } = reply;
     log.debug({ request_id: requestId, method, route, status, ms, key: caller?.actor ?? null }, 'request');
-    return reply;
+    return { status, headers: allHeaders(headers, ['x-request-id', requestId]), body };
   }
 
   // not async: the state of one such function is a kilobyte, a sixteenth of all that a request makes
@@ -58,12 +56,6 @@ export function createAnswering(table: readonly Endpoint[], surface: Surface): A
 }
 
 const NOBODY = Promise.resolve(null);
-
-/** Puts in what every answer has and this one does not say itself. */
-function complete(headers: Reply['headers'], requestId: string): void {
-  headers['x-request-id'] = requestId;
-  for (const [name, value] of SAFETY_HEADERS) headers[name] ??= value;
-}
 
 function requestIds(): () => string {
   const boot = Math.random().toString(36).slice(2, 8);

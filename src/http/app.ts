@@ -9,7 +9,7 @@ import type { Log } from '../ports/telemetry.ts';
 import { createAnswering } from './answer.ts';
 import type { Answering } from './answer.ts';
 import { Ctx } from './endpoint.ts';
-import type { BodyLimits, Reply, StreamLimits, Surface } from './endpoint.ts';
+import type { BodyLimits, FullReply, StreamLimits, Surface } from './endpoint.ts';
 import { routes } from './routes.ts';
 
 const DEFAULT_LIMITS: BodyLimits = {
@@ -99,7 +99,9 @@ class FetchCtx extends Ctx {
   }
 }
 
-function responseOf({ method }: Request, { status, headers, body }: Reply): Response {
+function responseOf({ method }: Request, { status, headers: list, body }: FullReply): Response {
+  const headers = new Headers();
+  for (let at = 0; at < list.length; at += 2) headers.set(list[at] as string, list[at + 1] as string);
   if (method !== 'HEAD') return new Response(body, { status, headers });
   if (body instanceof ReadableStream) void body.cancel();
   return new Response(null, { status, headers });

@@ -59,12 +59,19 @@ export abstract class Ctx {
   abstract header(name: string): string | undefined;
 }
 
-/** What a request is answered with. */
+/** What a route answers with. */
 export interface Reply {
   status: number;
   /** By their names in small letters; an object of this reply alone. */
   headers: Record<string, string>;
   body: string | ReadableStream<Uint8Array> | null;
+}
+
+/** What goes out: a reply with all of its headers, each name before its value. Node takes such a list in half the time of an object. */
+export interface FullReply {
+  status: number;
+  headers: string[];
+  body: Reply['body'];
 }
 
 export interface BodyLimits {

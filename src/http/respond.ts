@@ -9,12 +9,21 @@ import type { Problem } from './problems.ts';
 export const LINGER_MS = 500;
 
 /** On every answer that says nothing else. */
-export const SAFETY_HEADERS: readonly (readonly [string, string])[] = [
+const SAFETY_HEADERS: readonly (readonly [string, string])[] = [
   ['x-content-type-options', 'nosniff'],
   ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
   ['referrer-policy', 'no-referrer'],
   ['cross-origin-resource-policy', 'same-origin'],
 ];
+
+/** Puts what an answer says behind `list`, and then what every answer says and this one does not. */
+export function allHeaders(headers: Reply['headers'], list: string[] = []): string[] {
+  for (const name in headers) list.push(name, headers[name] as string);
+  for (const [name, value] of SAFETY_HEADERS) {
+    if (headers[name] === undefined) list.push(name, value);
+  }
+  return list;
+}
 
 export function respond({ socket }: Ctx, { clock }: Pick<Surface, 'clock'>, refusal: Problem): Reply {
   const text = JSON.stringify(problemJson(refusal));

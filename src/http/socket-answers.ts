@@ -5,10 +5,10 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Reply } from './endpoint.ts';
+import type { FullReply } from './endpoint.ts';
 import { PROBLEMS, closing, problem, problemHeaders, problemJson } from './problems.ts';
 import type { Problem } from './problems.ts';
-import { LINGER_MS, SAFETY_HEADERS } from './respond.ts';
+import { LINGER_MS, allHeaders } from './respond.ts';
 
 /** Sockets that were answered so. What still comes on them gets no second answer. */
 const refused = new WeakSet<Duplex>();
@@ -27,25 +27,20 @@ export function refuse(socket: Duplex, refusal: Problem): void {
 function bytesOf(refusal: Problem): string {
   const { status } = PROBLEMS[refusal.code];
   const body = JSON.stringify(problemJson(refusal));
-  const headers = {
-    ...allHeaders(refusal),
-    'content-length': Buffer.byteLength(body),
+  const headers = allHeaders({
+    ...problemHeaders(refusal),
+    'content-length': String(Buffer.byteLength(body)),
     date: new Date().toUTCString(),
-  };
-  const lines = Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('');
+  });
+  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`;
 }
 
-/** For answers that do not pass through the app, which adds the headers of safety itself. */
-function allHeaders(refusal: Problem): Record<string, string> {
-  return { ...Object.fromEntries(SAFETY_HEADERS), ...problemHeaders(refusal) };
-}
-
-export function replyOf(refusal: Problem): Reply {
+/** Of a request that the app is not asked about. */
+export function replyOf(refusal: Problem): FullReply {
   const { status } = PROBLEMS[refusal.code];
-  return { status, headers: allHeaders(refusal), body: JSON.stringify(problemJson(refusal)) };
+  const headers = allHeaders(problemHeaders(refusal));
+  return { status, headers, body: JSON.stringify(problemJson(refusal)) };
 }
 
 /** What an error of Node's own reading of HTTP is to the client. */

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getPath } from 'hono/utils/url';
 import { Ctx, WHOLE_SERVER } from './endpoint.ts';
-import type { OnSocket, Reply } from './endpoint.ts';
+import type { OnSocket, FullReply } from './endpoint.ts';
 
 export class SocketCtx extends Ctx {
   readonly #headers: IncomingMessage['headers'];
@@ -64,14 +64,16 @@ function isHost(host: string): boolean {
   return /^[^/?#@\\\s]+$/.test(host) && URL.canParse(url);
 }
 
-export function send({ status, headers, body }: Reply, { outgoing, incoming }: OnSocket): void {
+export function send({ status, headers, body }: FullReply, { outgoing, incoming }: OnSocket): void {
   if (outgoing.destroyed) {
     if (body instanceof ReadableStream) void body.cancel();
     return;
   }
   if (typeof body === 'string') {
-    headers['content-length'] = String(Buffer.byteLength(body));
-    outgoing.writeHead(status, headers).end(body);
+    const bytes = Buffer.byteLength(body);
+    headers.push('content-length', String(bytes));
+    // pure ASCII goes out as it is, together with its head; as UTF-8 both would be encoded
+    outgoing.writeHead(status, headers).end(body, bytes === body.length ? 'latin1' : 'utf8');
     return;
   }
   outgoing.writeHead(status, headers);

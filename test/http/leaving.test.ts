@@ -1,7 +1,7 @@
 /** Clients that leave while their requests are under way. */
 import { createConnection } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
-import type { Ctx, Reply } from '../../src/http/endpoint.ts';
+import type { Ctx, FullReply } from '../../src/http/endpoint.ts';
 import { listen } from '../../src/http/listen.ts';
 import { KEY, deferred, openApi } from './harness.ts';
 
@@ -41,7 +41,7 @@ describe('a client that leaves', () => {
       answer({ path, signal }: Ctx) {
         signal.addEventListener('abort', () => left.push(path));
         if (path === '/third') begun.resolve();
-        return new Promise<Reply>(() => {});
+        return new Promise<FullReply>(() => {});
       },
     };
     const listening = await listen({ app, host: '127.0.0.1', port: 0, sockets: { closeTimeoutMs: 3_000 } });

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Ctx, Reply } from '../../src/http/endpoint.ts';
+import type { Ctx, FullReply } from '../../src/http/endpoint.ts';
 import { PortTakenError, listen } from '../../src/http/listen.ts';
 import type { Listening } from '../../src/http/listen.ts';
 import { KEY, deferred, openApi } from './harness.ts';
@@ -37,8 +37,8 @@ async function say(
 }
 
 /** An answer of an app that is not ours. */
-function reply(body: string): Reply {
-  return { status: 200, headers: {}, body };
+function reply(body: string): FullReply {
+  return { status: 200, headers: [], body };
 }
 
 /** Sends these bytes again and again until the connection is closed. */
@@ -293,10 +293,10 @@ describe('a request', () => {
     const app = {
       answer({ path, signal }: Ctx) {
         if (path === '/waits') {
-          return new Promise<Reply>((resolve) => setTimeout(() => resolve(reply('here')), 450));
+          return new Promise<FullReply>((resolve) => setTimeout(() => resolve(reply('here')), 450));
         }
         signal.addEventListener('abort', () => gone.resolve());
-        return new Promise<Reply>(() => {});
+        return new Promise<FullReply>(() => {});
       },
     };
     const listening = await listen({ app, host: '127.0.0.1', port: 0, sockets: { idleTimeoutMs } });
@@ -369,6 +369,18 @@ describe('listen', () => {
     );
   });
 
+  it.each(['plain', 'é', '中文', 'a 😀'])(
+    'sends the answer %j in UTF-8, with its length in bytes',
+    async (text) => {
+      const app = { answer: async () => reply(text) };
+      const listening = await listen({ app, host: '127.0.0.1', port: 0 });
+      const answer = await fetch(listening.url);
+      expect(answer.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+      expect(await answer.text()).toBe(text);
+      await listening.close();
+    },
+  );
+
   it('caps the number of connections', async () => {
     const small = await api.listen({ maxConnections: 2 });
     const held = [0, 1].map(() => createConnection(small.port, '127.0.0.1'));
@@ -382,7 +394,7 @@ describe('listen', () => {
     const arrived = deferred();
     const answer = () => {
       arrived.resolve();
-      return new Promise<Reply>(() => {});
+      return new Promise<FullReply>(() => {});
     };
     const stuck = await listen({
       app: { answer },
