@@ -9,19 +9,27 @@ import type { Socket } from 'node:net';
 import { LINGER_MS } from './respond.ts';
 import { NO_ANSWER, refuse } from './socket-answers.ts';
 
+/** On a socket: the last answer that was begun on it, until that is over. What an idle connection holds is copied at every collection. */
+const ANSWER = Symbol('answer');
+
+type Answering = Duplex & { [ANSWER]?: ServerResponse | undefined };
+
 export class Underway {
   readonly #closing = new AbortController();
   readonly #server: Server;
-  /** The last answer that was begun on a socket, until it is over: what an idle connection holds is copied at every collection. */
-  readonly #answers = new WeakMap<Duplex, ServerResponse>();
   /** Answers that have been awaited for one half of the time that their sockets may stand still. */
   readonly #awaited = new WeakSet<ServerResponse>();
   /** Answers that were begun behind another one of their socket. */
   readonly #behind = new WeakMap<Duplex, Set<ServerResponse>>();
+  readonly #onClose: (this: ServerResponse) => void;
   #requests = 0;
 
   constructor(server: Server) {
     this.#server = server;
+    const end = (answer: ServerResponse) => this.#end(answer);
+    this.#onClose = function () {
+      end(this);
+    };
   }
 
   get closing(): AbortSignal {
@@ -30,15 +38,19 @@ export class Underway {
 
   begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
     this.#requests += 1;
-    const { socket } = incoming;
-    this.#answers.set(socket, outgoing);
+    const socket: Answering = incoming.socket;
+    socket[ANSWER] = outgoing;
     if (outgoing.socket === null) this.#closeWith(socket, outgoing);
-    outgoing.on('close', () => {
-      this.#requests -= 1;
-      if (this.#answers.get(socket) === outgoing) this.#answers.delete(socket);
-      if (!incoming.complete) leaveUnread(incoming);
-      if (this.closing.aborted) this.#closeIfDone();
-    });
+    outgoing.on('close', this.#onClose);
+  }
+
+  #end(answer: ServerResponse): void {
+    this.#requests -= 1;
+    const { req: incoming } = answer;
+    const socket: Answering = incoming.socket;
+    if (socket[ANSWER] === answer) socket[ANSWER] = undefined;
+    if (!incoming.complete) leaveUnread(incoming);
+    if (this.closing.aborted) this.#closeIfDone();
   }
 
   /** Node tells no answer of its socket's end but the one whose turn it is. */
@@ -53,8 +65,8 @@ export class Underway {
   }
 
   /** Whether a part of an answer went out on it, and not yet the whole. */
-  isAnswering(socket: Duplex): boolean {
-    const answer = this.#answers.get(socket);
+  isAnswering(socket: Answering): boolean {
+    const answer = socket[ANSWER];
     return answer?.headersSent === true && !answer.writableFinished;
   }
 
@@ -63,8 +75,8 @@ export class Underway {
    * such time pass in silence: hence the half, after which such a reader is cut at once, and an answer that is awaited
    * is given as much time again.
    */
-  stoodStill(socket: Socket, halfMs: number): void {
-    const answer = this.#answers.get(socket);
+  stoodStill(socket: Socket & Answering, halfMs: number): void {
+    const answer = socket[ANSWER];
     if (answer === undefined || answer.writableFinished || socket.writableLength > 0) socket.destroy();
     else if (!this.#awaited.has(answer)) {
       this.#awaited.add(answer);
