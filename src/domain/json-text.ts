@@ -58,12 +58,12 @@ type Frame =
   | { kind: 'array'; count: number }
   | { kind: 'object'; count: number; key: string; keys: Set<string> };
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const ESCAPES = new Set(['"', '\\', '/', 'b', 'f', 'n', 'r', 't']);
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const HEX4 = /[0-9a-fA-F]{4}/y;
 const SPACE = /[ \t\n\r]*/y;
+/** What a string holds as it is: a regular expression finds its end several times faster than a loop. */
+const PLAIN = /[^"\\\u0000-\u001f]*/y;
 
 class Scanner {
   readonly #text: string;
@@ -152,24 +152,17 @@ class Scanner {
 
   /** @returns whether it holds an escape */
   #string(): boolean {
-    const text = this.#text;
     let escaped = false;
-    let at = this.#at + 1;
+    this.#at += 1;
     for (;;) {
-      const code = text.charCodeAt(at);
-      if (code === QUOTE) break;
-      if (code === BACKSLASH) {
-        escaped = true;
-        this.#at = at;
-        this.#escape();
-        at = this.#at;
-      } else if (code >= 0x20) at += 1;
-      else {
-        this.#at = at;
-        throw this.#malformed(); // a control character, or NaN at the end of the text
-      }
+      this.#skip(PLAIN);
+      const char = this.#text[this.#at];
+      if (char === '"') break;
+      if (char !== '\\') throw this.#malformed(); // a control character, or the end of the text
+      escaped = true;
+      this.#escape();
     }
-    this.#at = at + 1;
+    this.#at += 1;
     return escaped;
   }
 
@@ -199,7 +192,14 @@ class Scanner {
   }
 
   #space(): void {
-    if (this.#text.charCodeAt(this.#at) <= 0x20) this.#match(SPACE);
+    if (this.#text.charCodeAt(this.#at) <= 0x20) this.#skip(SPACE);
+  }
+
+  /** Past what this pattern fits, which may be nothing. */
+  #skip(pattern: RegExp): void {
+    pattern.lastIndex = this.#at;
+    pattern.test(this.#text);
+    this.#at = pattern.lastIndex;
   }
 
   #match(pattern: RegExp): string {
