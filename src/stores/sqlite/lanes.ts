@@ -8,6 +8,8 @@ export class Lanes {
   readonly #sql;
   readonly #byNumber = new Map<number, LaneRow>();
   readonly #byName = new Map<string, LaneRow>();
+  /** The last that was named: the next job's is mostly the same. */
+  #last: LaneRow | null = null;
 
   constructor(connection: Connection) {
     this.#sql = prepared<{ byNumber: LaneRow; find: LaneRow; add: LaneRow }>(connection.db, 'lanes');
@@ -24,8 +26,12 @@ export class Lanes {
 
   /** The lane of that name, made where there is none. Only within a write. */
   named(name: LaneName): LaneRow {
-    const remembered = this.#byName.get(nameOf(name));
-    if (remembered !== undefined) return remembered;
+    if (this.#last !== null && isNamed(this.#last, name)) return this.#last;
+    this.#last = this.#byName.get(nameOf(name)) ?? this.#find(name);
+    return this.#last;
+  }
+
+  #find(name: LaneName): LaneRow {
     const { tenant, workflow, version, output_schema_sha256, suspicion } = name;
     const params = { tenant, workflow, version, output_schema_sha256, suspicion };
     const row = this.#sql.find.get(params) ?? this.#sql.add.get(params);
@@ -43,5 +49,16 @@ export class Lanes {
   #forget(): void {
     this.#byNumber.clear();
     this.#byName.clear();
+    this.#last = null;
   }
+}
+
+function isNamed(lane: LaneRow, name: LaneName): boolean {
+  return (
+    lane.workflow === name.workflow &&
+    lane.version === name.version &&
+    lane.output_schema_sha256 === name.output_schema_sha256 &&
+    lane.suspicion === name.suspicion &&
+    lane.tenant === name.tenant
+  );
 }
