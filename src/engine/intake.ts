@@ -205,12 +205,11 @@ function tooMuchFor({ caller, request, workflow, root }: Asked, cap: NanoUsd | n
 }
 
 function issuesOf({ workflow, request, root }: Asked, { jobSpendingCap }: EngineSettings): ValidationIssue[] {
-  return [
-    ...fileIssues(workflow, request, root),
-    ...labelIssues(request.labels ?? NO_LABELS, root),
-    ...priorityIssues(request.priority ?? 0, root),
-    ...spendingIssues(request.spendingLimit, jobSpendingCap, root),
-  ];
+  return fileIssues(workflow, request, root).concat(
+    labelIssues(request.labels ?? NO_LABELS, root),
+    priorityIssues(request.priority ?? 0, root),
+    spendingIssues(request.spendingLimit, jobSpendingCap, root),
+  );
 }
 
 function unknownWorkflow(workflows: WorkflowTable, { workflow, version }: JobRequest, root: string): Refused {

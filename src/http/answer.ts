@@ -92,7 +92,10 @@ function routeOf(endpoint: Endpoint) {
   return { endpoint, method: endpoint.method.toUpperCase(), pattern: new RegExp(`^${text}$`), names };
 }
 
+const NO_PARAMS: Params = {};
+
 function paramsOf(match: RegExpExecArray, names: readonly string[]): Params {
+  if (names.length === 0) return NO_PARAMS;
   const params: Record<string, string> = {};
   names.forEach((name, index) => {
     params[name] = decoded(match[index + 1] ?? '');

@@ -10,7 +10,8 @@ export class SocketCtx extends Ctx {
 
   constructor(address: Address, on: OnSocket) {
     const { incoming } = on;
-    super({ method: incoming.method ?? '', ...address }, on);
+    const { path, search } = address;
+    super({ method: incoming.method ?? '', path, search }, on);
     this.#headers = incoming.headers;
   }
 
