@@ -146,7 +146,9 @@ export const CASES = {
         store,
         rounds: () => size.rounds,
         runners: {
-          ...each(bench, [system, ...peers], (ground, one) => inFlight(ground, one, size)),
+          ...each(bench, [system, ...peers], (ground, one) =>
+            inFlight(ground, one, { ...size, warm: shareOf(one, size).warm }),
+          ),
           [`${system}, just started`]: on(bench, system, justStarted),
         },
       },
