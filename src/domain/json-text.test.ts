@@ -88,6 +88,18 @@ describe('a JSON text', () => {
     );
   });
 
+  it('ends a string where JSON.parse ends it, however long it is', () => {
+    for (let length = 0; length < 60; length += 1) {
+      const run = 'x'.repeat(length);
+      for (const rest of ['"]', '\\n"]', '\\n', '\\', '\\q"]', '\u0001"]', '\u2028\u007f"]', '']) {
+        const text = `["${run}${rest}`;
+        const expected = parsed(text);
+        const read = readJsonText(text);
+        expect(read.ok ? { value: read.value } : undefined, text).toEqual(expected);
+      }
+    }
+  });
+
   it('keeps U+0000 and lone surrogates that are written as escapes', () => {
     const text = '{"a\\u0000":"\\ud800","b":"\\udfff\\u0000"}';
     expect(readJsonText(text)).toEqual({ ok: true, value: { 'a\u0000': '\ud800', b: '\udfff\u0000' } });

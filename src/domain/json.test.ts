@@ -137,6 +137,24 @@ describe('jsonCopy', () => {
     expect(jsonCopy(value as JsonValue)).toStrictEqual(JSON.parse(JSON.stringify(value)));
   });
 
+  test('of an array goes by its places, not by its iterator', () => {
+    const list = Object.assign([1], { [Symbol.iterator]: () => [Number.NaN].values() });
+    expect(jsonCopy({ list })).toStrictEqual({ list: [1] });
+  });
+
+  test('is JSON, whatever a getter says the second time', () => {
+    const changing = (then: unknown) => {
+      let asked = 0;
+      return Object.defineProperty({}, 'a', { enumerable: true, get: () => (asked++ === 0 ? 1 : then) });
+    };
+    const nan = changing(Number.NaN);
+    expect(jsonIssue(nan)).toBe(null);
+    expect(jsonCopy(nan)).toStrictEqual({ a: null });
+    const code = changing(() => 1);
+    expect(jsonIssue(code)).toBe(null);
+    expect(() => jsonCopy(code as never)).toThrow('a function is not a JSON value');
+  });
+
   test('shares no object with the value', () => {
     const value = { a: [{ b: 1 }] };
     const copy = jsonCopy(value);

@@ -104,22 +104,36 @@ function objectIssue(value: object, depth: number, seen: Seen) {
 /**
  * What reading its JSON text would give, for a value that `jsonIssue` lets pass: without the properties that have no value, and with 0
  * for -0. Texts are most of most values, and are shared here, where a parser reads them character by character.
+ *
+ * @throws TypeError where a getter now gives what is no JSON
  */
 export function jsonCopy(value: JsonValue): JsonValue {
-  if (typeof value === 'number') return value + 0;
-  if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return Array.from(value, (item) => jsonCopy(item)); // `map` would ask a subclass for one of its own
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
+  if (Array.isArray(value)) return arrayCopy(value);
+  if (typeof value === 'object') return objectCopy(value);
+  throw new TypeError(`a ${typeof value} is not a JSON value`);
+}
+
+/** By its places, as JSON has it: an iterator could say something else. */
+function arrayCopy(value: readonly JsonValue[]): JsonValue[] {
+  const copy: JsonValue[] = [];
+  for (let index = 0; index < value.length; index += 1) copy.push(jsonCopy(value[index] as JsonValue));
+  return copy;
+}
+
+function objectCopy(value: Readonly<Record<string, JsonValue>>): Record<string, JsonValue> {
   const copy: Record<string, JsonValue> = {};
   for (const key of Object.keys(value)) {
     const item = value[key];
     if (item === undefined) continue;
-    if (key === '__proto__') own(copy, key, jsonCopy(item));
+    if (key in copy) own(copy, key, jsonCopy(item));
     else copy[key] = jsonCopy(item);
   }
   return copy;
 }
 
-/** As a parser does it: to assign this key would set the prototype. */
+/** As a parser does it: to assign a key that all objects have would set the prototype, or be refused where that is frozen. */
 function own(copy: object, key: string, value: JsonValue): void {
   Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -67,7 +67,10 @@ export interface Reply {
   body: string | ReadableStream<Uint8Array> | null;
 }
 
-/** What goes out: a reply with all of its headers, each name before its value. Node takes such a list in half the time of an object. */
+/**
+ * What goes out: a reply with all of its headers, each name before its value. Node takes such a list in half the time of an object. It is
+ * of this reply alone, and without `content-length` where the body is a text: that is added on the way out.
+ */
 export interface FullReply {
   status: number;
   headers: string[];

@@ -38,7 +38,7 @@ export class Connection {
     this.#busyMs = busyMs;
   }
 
-  /** Calls `listener` where a transaction was undone: what was remembered of it is not so. */
+  /** Calls `listener` where a transaction was undone, or an attempt within one: what was remembered of it is not so. */
   onRollback(listener: () => void): void {
     this.#onRollback.push(listener);
   }
@@ -79,7 +79,10 @@ export class Connection {
   attempt(body: () => boolean): boolean {
     this.#control.mark.get();
     const kept = body();
-    if (!kept) this.db.exec('ROLLBACK TO attempt');
+    if (!kept) {
+      this.db.exec('ROLLBACK TO attempt');
+      this.#tellOfRollback();
+    }
     this.#control.keep.get();
     return kept;
   }
@@ -128,6 +131,10 @@ export class Connection {
   /** After some errors (a full disk, an I/O error) SQLite has undone the transaction itself. */
   #undo(): void {
     if (this.db.isTransaction) this.db.exec('ROLLBACK');
+    this.#tellOfRollback();
+  }
+
+  #tellOfRollback(): void {
     for (const listener of this.#onRollback) listener();
   }
 }
