@@ -12,7 +12,7 @@ const END_MS = 5000;
 
 /**
  * @typedef {{ jobs: number, fromMs: number, toMs: number, cpuMs: number, p50: number, p95: number, p99: number }} Spent what handing in took, and each call in ms
- * @typedef {{ begun: number, ran: number, firstMs: number }} Counts functions that have begun, and have run; when the first began
+ * @typedef {{ begun: number, ran: number, firstMs: number }} Counts functions that have begun something that takes long, and that have run; when the first of the former began
  *
  * @typedef {object} Driver a process, with the verbs of driver.mjs
  * @property {(args: OpenOptions) => Promise<void>} open
